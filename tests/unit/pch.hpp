@@ -1,0 +1,6 @@
+// What nearly every unit test includes; precompiled once.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "../../src/pch.hpp"
