@@ -3,4 +3,4 @@
 
 #include <doctest/doctest.h>
 
-#include "../../src/pch.hpp"
+#include "../../../src/pch/sluice.hpp"

@@ -1,0 +1,15 @@
+#include "aio/channel.hpp"
+
+namespace sluice::aio {
+
+task<bool> signal_flag::wait(instant until) {
+    if (!raised_) {
+        timer_.expires_at(until);
+        waiting_ = true;
+        co_await timer_.async_wait(nothrow);
+        waiting_ = false;
+    }
+    co_return std::exchange(raised_, false);
+}
+
+}  // namespace sluice::aio
