@@ -1,6 +1,5 @@
-// What nearly every unit test includes; precompiled once.
+// What nearly every unit test includes; precompiled once. doctest itself stays out: its one main()
+// must see it first.
 #pragma once
-
-#include <doctest/doctest.h>
 
 #include "../../../src/pch/sluice.hpp"
