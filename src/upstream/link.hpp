@@ -1,0 +1,99 @@
+// One MCP session with one upstream, seen from the gateway: requests in, pulled replies out.
+// Every transport (http, sse, stdio) is a link; the gateway sees no difference.
+// Spec: Streamable HTTP and stdio transports, revisions 2024-11-05 … 2025-11-25.
+#pragma once
+
+#include "aio/task.hpp"
+#include "base/result.hpp"
+#include "wire/message.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::upstream {
+
+// What the upstream said of itself when the session was opened; texts are its exact JSON.
+struct peer_info {
+    std::string revision;      // negotiated, e.g. "2025-06-18"
+    std::string capabilities;  // JSON object
+    std::string server_info;   // JSON object
+    std::string instructions;  // decoded text, empty when none
+};
+
+// How often a request may be sent (docs/decisions: reused connections).
+enum class repeat : std::uint8_t {
+    never,  // tools/call and whatever may act: never again once a byte was written
+    once,   // lists and reads: once more, on a fresh connection
+};
+
+// A request for an upstream. The link mints the id (and, where the message has a progress token, the
+// token) for its hop and splices both; `edits` are the caller's own (names). Nothing else changes.
+struct outgoing {
+    std::shared_ptr<const wire::message> message;
+    struct edit {
+        wire::span where;
+        std::string with;  // JSON text
+    };
+    std::vector<edit> edits;
+    std::vector<std::pair<std::string, std::string>> headers;  // host headers allowed to go up
+    repeat again = repeat::never;
+    aio::instant until = aio::never;  // connect, send and first byte
+};
+
+// A step of an answer.
+struct step {
+    enum class kind : std::uint8_t {
+        message,  // a notification or request of the upstream, or the one response
+        pause,    // the upstream closed its stream on purpose and will go on after `retry_ms` (2025-11-25)
+    };
+    kind what = kind::message;
+    wire::message message;
+    std::uint32_t retry_ms = 0;
+};
+
+// One call's answer: zero or more notifications, then exactly one response; then errc::closed.
+// Pulled by the gateway. Destroying it early abandons the call without telling the upstream.
+class reply {
+public:
+    virtual ~reply() = default;
+
+    // The next step; errc::timeout at `until` (the reply stays usable), errc::cancelled after
+    // interrupt(), any other fault ends the reply: unauthorized/forbidden/upstream_error with
+    // http_status when the upstream answered by HTTP status; unreachable (surely not run), closed
+    // (connection lost: outcome unknown), protocol (broke MCP), too_large.
+    virtual aio::task<base::result<step>> next(aio::instant until) = 0;
+
+    // Makes a pending and every later next() return errc::cancelled. Any time, also from a handler.
+    virtual void interrupt() = 0;
+
+    // Sends notifications/cancelled with the upstream's own request id, then gives the call up.
+    // `reason_json` is the JSON text of params.reason, empty for none. Bounded in time; never throws.
+    virtual aio::task<> cancel(std::string reason_json) = 0;
+};
+
+class link {
+public:
+    virtual ~link() = default;
+
+    virtual const peer_info& peer() const = 0;
+
+    // Sends; returns when the request is under way (HTTP: the answer's head has come).
+    // Faults as reply::next; errc::too_many when max_concurrent_requests is reached.
+    // An upstream that forgot the session (404) is opened anew once, where nothing can have run.
+    virtual aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) = 0;
+
+    // Sends one notification (a whole JSON-RPC text).
+    virtual aio::task<base::result<void>> notify(std::string bytes, aio::instant until) = 0;
+
+    // Ends the session at the upstream (HTTP: DELETE). Bounded in time. The link is then unusable.
+    virtual aio::task<> close() = 0;
+
+    // False once the session is known to be gone (closed, child died); open a new one then.
+    virtual bool usable() const = 0;
+};
+
+}  // namespace sluice::upstream
