@@ -1,3 +1,4 @@
+#include "app/demo_outlet.hpp"
 #include "app/demo_session.hpp"
 #include "app/demo_upstream.hpp"
 #include "base/text.hpp"
@@ -17,6 +18,8 @@
 
 namespace sluice::app {
 
+using namespace demo;
+
 namespace {
 
 constexpr std::size_t max_sessions = 10'000;
@@ -29,115 +32,6 @@ struct http_session {
     bool listening = false;
     bool ended = false;
 };
-
-// JSON when the first thing to say is the response, else a stream of events.
-class http_outlet final : public demo::outlet {
-public:
-    http_outlet(net::exchange& ex, std::size_t responses, bool stream)
-        : exchange_(ex), left_(responses), wants_stream_(stream) {}
-
-    std::string session_id; // sent with the answer to initialize
-
-    aio::task<> note(std::string message) override {
-        co_await open();
-        co_await event(std::move(message));
-    }
-    aio::task<> finish(std::string response) override {
-        --left_;
-        if (!streaming_ && !wants_stream_) {
-            net::response answer;
-            answer.headers.add("Content-Type", "application/json");
-            if (!session_id.empty()) answer.headers.add("Mcp-Session-Id", session_id);
-            answer.body = std::move(response);
-            auto sent = co_await exchange_.respond(std::move(answer));
-            gone_ = !sent;
-            co_return;
-        }
-        co_await open();
-        co_await event(std::move(response));
-        co_await close_if_last();
-    }
-    aio::task<> finish_cancelled() override {
-        --left_;
-        co_await open(); // nothing more will come: an empty stream says so
-        co_await close_if_last();
-    }
-
-private:
-    aio::task<> open() {
-        if (streaming_ || gone_) co_return;
-        streaming_ = true;
-        net::response_head head;
-        head.headers.add("Content-Type", "text/event-stream");
-        head.headers.add("Cache-Control", "no-cache");
-        head.headers.add("X-Accel-Buffering", "no");
-        if (!session_id.empty()) head.headers.add("Mcp-Session-Id", session_id);
-        auto started = co_await exchange_.start_stream(std::move(head));
-        gone_ = !started;
-    }
-    // A host that has gone has not cancelled: the call goes on, its messages are lost.
-    aio::task<> event(std::string message) {
-        if (gone_) co_return;
-        wire::sse_event e;
-        e.data = std::move(message);
-        std::string text = wire::encode(e);
-        auto sent = co_await exchange_.write(std::move(text));
-        gone_ = !sent;
-    }
-    aio::task<> close_if_last() {
-        if (left_ != 0 || gone_) co_return;
-        auto done = co_await exchange_.finish();
-        gone_ = !done;
-    }
-
-    net::exchange& exchange_;
-    std::size_t left_;
-    bool wants_stream_;
-    bool streaming_ = false;
-    bool gone_ = false;
-};
-
-net::response plain(int status, std::string_view text) {
-    net::response answer;
-    answer.status = status;
-    answer.headers.add("Content-Type", "text/plain; charset=utf-8");
-    answer.body = std::string(text) + "\n";
-    return answer;
-}
-
-net::response rpc_error(int status, int code, std::string_view text, std::string_view id = "null") {
-    net::response answer;
-    answer.status = status;
-    answer.headers.add("Content-Type", "application/json");
-    answer.body = wire::make_error(id, code, text);
-    return answer;
-}
-
-// The host part of "localhost:8080", "[::1]:8080" or of an origin; the demo serves this machine
-// only.
-bool is_loopback(std::string_view authority) {
-    if (auto scheme = authority.find("://"); scheme != std::string_view::npos)
-        authority.remove_prefix(scheme + 3);
-    auto colon = authority.rfind(':');
-    if (colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos)
-        authority = authority.substr(0, colon);
-    return base::iequals(authority, "localhost") || authority == "127.0.0.1" ||
-           authority == "[::1]";
-}
-
-bool accepts(const net::request_head& head, std::string_view type) {
-    auto wide = std::string(type.substr(0, type.find('/'))) + "/*";
-    for (const auto& [name, value] : head.headers.all()) {
-        if (!base::iequals(name, "accept")) continue;
-        for (auto part : base::split(value, ',')) {
-            auto plain_part = base::trim(part.substr(0, part.find(';')));
-            if (base::iequals(plain_part, type) || base::iequals(plain_part, wide) ||
-                plain_part == "*/*")
-                return true;
-        }
-    }
-    return false;
-}
 
 class demo_site {
 public:
@@ -252,13 +146,7 @@ aio::task<> demo_site::post(net::exchange& ex) {
     std::string id = "null";
     auto parsed = wire::parse_message(std::move(*body), wire::json_limits(), &id);
     if (!parsed) {
-        auto code = parsed.error().code;
-        int number = code == base::errc::parse_error      ? -32700
-                     : code == base::errc::invalid_params ? -32602
-                                                          : -32600;
-        co_await answer(
-            ex, rpc_error(400, number, parsed.error().message, id.empty() ? "null" : id)
-        );
+        co_await answer(ex, refused_message(parsed.error(), id));
         co_return;
     }
     if (parsed->is_request() && parsed->method_is("initialize")) {
@@ -338,10 +226,7 @@ aio::task<> demo_site::listen(net::exchange& ex) {
         co_return;
     }
     s->listening = true;
-    net::response_head head;
-    head.headers.add("Content-Type", "text/event-stream");
-    head.headers.add("Cache-Control", "no-cache");
-    head.headers.add("X-Accel-Buffering", "no");
+    auto head = stream_head();
     auto sent = co_await ex.start_stream(std::move(head));
     bool gone = !sent;
     ex.on_peer_gone([s, &gone] {
