@@ -135,6 +135,8 @@ class HttpFake(Fake):
             return await out.plain(404, body=b'no such path')
         if record.method == 'POST':
             return await self.post(record, out)
+        if record.method == 'DELETE' and self.unknown(record):
+            return await out.plain(404)
         if record.method == 'DELETE':
             self.live.discard(record.session)
             self.deleted.append(record.session)
