@@ -34,7 +34,11 @@ runtime::runtime(aio::loop& loop, settings from)
       keys_(settings_.policy),
       authoriser_(settings_.policy),
       sessions_(loop.get_executor(), settings_.session),
-      house_{loop, deadlines_, names_, lists_, authoriser_, sessions_, meters_, {}, {}, settings_.gateway},
+      store_(state::make_memory_store()),
+      seals_(settings_.gateway.salt_keys),
+      pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
+      house_{loop,    deadlines_, names_, lists_, authoriser_, sessions_, meters_,
+             pages_, settings_.registry_digest, {}, {}, settings_.gateway},
       gateway_(house_),
       chores_(loop.get_executor(), "app") {}
 

@@ -14,7 +14,9 @@
 #include "net/http_server.hpp"
 #include "policy/access.hpp"
 #include "policy/keyring.hpp"
+#include "state/store.hpp"
 #include "sys/meters.hpp"
+#include "sys/seal.hpp"
 
 #include <memory>
 #include <string>
@@ -50,6 +52,9 @@ private:
     policy::keyring keys_;
     policy::authoriser authoriser_;
     session::registry sessions_;
+    std::unique_ptr<state::store> store_;
+    sys::sealer seals_;
+    gateway::pager pages_;
     gateway::house house_;
     gateway::gateway gateway_;
     std::unique_ptr<front::front> front_;
