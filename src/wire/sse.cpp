@@ -30,6 +30,18 @@ std::string one_line(std::string_view text) {
     return out;
 }
 
+void append_data(std::string& out, std::string_view data) {
+    const char* p = data.data();
+    const char* end = p + data.size();
+    for (;;) {
+        const char* line_end = bytes::find_line_end(p, end);
+        out.append("data: ").append(p, line_end).append("\n");
+        if (line_end == end) return;
+        const bool pair = *line_end == '\r' && line_end + 1 != end && line_end[1] == '\n';
+        p = line_end + (pair ? 2 : 1);
+    }
+}
+
 } // namespace
 
 void sse_decoder::feed(std::string_view bytes) {
