@@ -18,8 +18,11 @@ void call::cancel(std::string reason_json) {
     if (cancelled_) return;
     cancelled_ = true;
     reason_ = std::move(reason_json);
-    if (interrupt_) interrupt_();
+    for (auto& interrupt : interrupts_) interrupt();
 }
+
+call::watch::watch(call& of, std::function<void()> interrupt)
+    : of_(of), it_(of.interrupts_.insert(of.interrupts_.end(), std::move(interrupt))) {}
 
 session::session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters)
     : who_(std::move(who)),

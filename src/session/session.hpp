@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,8 +49,18 @@ public:
     void cancel(std::string reason_json);
     bool is_cancelled() const { return cancelled_; }
     const std::string& reason() const { return reason_; }
-    // Set by the coroutine around a wait; cleared after it.
-    void on_cancel(std::function<void()> interrupt) { interrupt_ = std::move(interrupt); }
+    // Runs `interrupt` when the call is cancelled, as long as it lives. Several may stand at once.
+    class watch {
+    public:
+        watch(call& of, std::function<void()> interrupt);
+        watch(const watch&) = delete;
+        watch& operator=(const watch&) = delete;
+        ~watch() { of_.interrupts_.erase(it_); }
+
+    private:
+        call& of_;
+        std::list<std::function<void()>>::iterator it_;
+    };
 
 private:
     wire::token host_id_;
@@ -57,7 +68,7 @@ private:
     std::uint32_t number_;
     bool cancelled_ = false;
     std::string reason_;
-    std::function<void()> interrupt_;
+    std::list<std::function<void()>> interrupts_;
 };
 
 // What the gateway hangs on a session (its upstream links); destroyed after all calls have ended.

@@ -13,25 +13,26 @@ stream::stream(
       bounds_(bounds),
       counters_(counters),
       last_event_at_(aio::clock::now()),
-      readable_(ex) {}
+      readable_(ex),
+      detached_(ex) {}
 
 stream::~stream() { counters_.bytes -= bytes_; }
 
 void stream::push_note(std::string bytes) {
-    push({0, event_kind::note, std::move(bytes), 0, 0});
+    push({0, event_kind::note, std::move(bytes), 0, 0, 0});
     ++counters_.notes;
 }
 
 void stream::push_progress(std::string bytes, std::uint32_t call) {
-    push({0, event_kind::progress, std::move(bytes), 0, call});
+    push({0, event_kind::progress, std::move(bytes), 0, call, 0});
 }
 
-void stream::push_final(std::string bytes) {
-    push({0, event_kind::final, std::move(bytes), 0, 0});
+void stream::push_final(std::string bytes, int http_status) {
+    push({0, event_kind::final, std::move(bytes), 0, 0, http_status});
     forgo_final();
 }
 
-void stream::push_pause(std::uint32_t retry_ms) { push({0, event_kind::pause, {}, retry_ms, 0}); }
+void stream::push_pause(std::uint32_t retry_ms) { push({0, event_kind::pause, {}, retry_ms, 0, 0}); }
 
 void stream::forgo_final() {
     if (finals_left_ > 0 && --finals_left_ == 0) end(ending::finished);
@@ -120,7 +121,17 @@ bool stream::attach(std::uint64_t after_position) {
     return true;
 }
 
-void stream::detach() { attached_ = false; }
+void stream::detach() {
+    attached_ = false;
+    detached_.wake();
+}
+
+aio::task<> stream::wait_detached(aio::instant until) {
+    while (attached_) {
+        bool woken = co_await detached_.wait(until);
+        if (!woken) co_return;
+    }
+}
 
 void stream::close_reader() {
     reader_closed_ = true;
