@@ -34,6 +34,7 @@ struct client_request {
     std::string target;
     fields headers; // Host, Content-Length and Connection are added
     std::string body;
+    bool fresh = false; // never over a kept connection (a second try of what a stale one lost)
 };
 
 // A response being read. Destroying it before the end closes its connection (the request is
@@ -45,6 +46,8 @@ public:
     // Some more bytes of the body, an empty string at its end. errc::timeout at `until`;
     // errc::closed when the peer cut it short; errc::cancelled after cancel().
     virtual aio::task<base::result<std::string>> read_some(aio::instant until) = 0;
+    // Whether the body's end has been seen; read_some then returns empty strings.
+    virtual bool done() const = 0;
     // Makes a pending and every later read_some return errc::cancelled. May be called any time.
     virtual void cancel() = 0;
 };
@@ -76,8 +79,9 @@ public:
     };
     counters count() const;
 
+    struct state; // internal to net
+
 private:
-    struct state;
     std::shared_ptr<state> state_;
 };
 
