@@ -13,14 +13,25 @@ void problem_list::add(
     };
     auto at = std::upper_bound(items_.begin(), items_.end(), where, earlier);
     items_.insert(
-        at, {where, std::move(key), std::move(text), std::move(suggestion).value_or(std::string())}
+        at,
+        {std::string(),
+         where,
+         std::move(key),
+         std::move(text),
+         std::move(suggestion).value_or(std::string())}
     );
 }
 
-std::string render(const std::string& file, const std::vector<problem>& problems) {
+std::vector<problem> problem_list::take(const std::string& file) && {
+    for (auto& each : items_)
+        each.file = file;
+    return std::move(items_);
+}
+
+std::string render(const std::vector<problem>& problems) {
     std::string out;
     for (const auto& each : problems) {
-        out += file;
+        out += each.file;
         if (each.where.line > 0) {
             out += ':' + std::to_string(each.where.line) + ':' + std::to_string(each.where.column);
         }

@@ -16,6 +16,7 @@ struct place {
 };
 
 struct problem {
+    std::string file;
     place where;
     std::string key;        // dotted: "mcp_servers.github.timeout"; empty for the file as a whole
     std::string text;       // never holds a secret or a value from the environment
@@ -27,13 +28,13 @@ public:
     void
     add(place where, std::string key, std::string text, std::optional<std::string> suggestion = {});
     bool empty() const { return items_.empty(); }
-    std::vector<problem> take() { return std::move(items_); }
+    std::vector<problem> take(const std::string& file) &&;
 
 private:
     std::vector<problem> items_; // in the order of the file
 };
 
 // One line each, "FILE:LINE:COLUMN: KEY: what is wrong; did you mean …?", then how many there are.
-std::string render(const std::string& file, const std::vector<problem>& problems);
+std::string render(const std::vector<problem>& problems);
 
 } // namespace sluice::app
