@@ -25,7 +25,8 @@ constexpr std::array rows{
     // Where hosts reach us
     row{"listen",
         [](draft& d) -> slot { return text_slot{&d.out.front.listen, "address"}; },
-        "Where hosts connect: host:port, [v6]:port, or :port for every interface. Port 0 takes any "
+        "Where hosts connect: an IP address or localhost and a port, [v6]:port, or :port for every "
+        "interface. Port 0 takes any "
         "free "
         "one."},
     row{"admin_listen",

@@ -37,6 +37,7 @@ struct count_slot {
 struct choice_slot {
     std::uint8_t* to; // an enum whose values are the positions in `words`
     std::span<const std::string_view> words;
+    std::span<const std::string_view> later = {}; // words of features to come
 };
 struct flag_slot { // true and false as two words
     bool* to;

@@ -59,6 +59,7 @@ public:
             *slot.to = static_cast<std::uint8_t>(i);
             return;
         }
+        if (is_later(slot.later, node_.text)) return wrong("not supported yet: " + node_.text);
         not_one_of(words);
     }
 

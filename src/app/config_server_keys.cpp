@@ -16,6 +16,10 @@ constexpr std::array<std::string_view, 6> auth_words{
     "none", "bearer_token", "api_key", "basic", "authorization", "token"
 };
 
+constexpr std::array<std::string_view, 4> later_auth_words{
+    "oauth*", "true_passthrough", "aws_sigv4", "delegate*"
+};
+
 constexpr std::array rows{
     row{"server_name",
         [](server& s) -> slot { return text_slot{&s.name, "name"}; },
@@ -52,15 +56,19 @@ constexpr std::array rows{
         "stdio: one process for all hosts, or one per host session."},
     row{"auth_type",
         [](server& s) -> slot {
-            return choice_slot{reinterpret_cast<std::uint8_t*>(&s.auth.type), auth_words};
+            return choice_slot{
+                reinterpret_cast<std::uint8_t*>(&s.auth.type), auth_words, later_auth_words
+            };
         },
         "How auth_value is sent: bearer_token, basic, token and authorization in Authorization "
         "(the "
         "last as it is), api_key in X-API-Key."},
     row{"auth_value",
         [](server& s) -> slot { return secret_slot{&s.auth.value}; },
-        "The credential. For basic user:password or its base64. Also read as authentication_token."
-    },
+        "The credential. For basic user:password or its base64."},
+    row{"authentication_token",
+        [](server& s) -> slot { return secret_slot{&s.auth.value}; },
+        "The older name of auth_value."},
     row{"static_headers",
         [](server& s) -> slot { return headers_slot{&s.static_headers}; },
         "Headers that are always sent; they win over forwarded ones."},
