@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "catalog/instructions.hpp"
 #include "gateway/links.hpp"
-#include "gateway/lists.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/routing.hpp"
 #include "mcp/errors.hpp"
