@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from fake.host import Closed, Wire, request_bytes
-from kit import R4, http, message_error
+from kit import R4, grew_less, http, message_error, rss
 from lib.procs import wait_until
 
 PING = b'{"jsonrpc":"2.0","id":8,"method":"ping"}'
@@ -111,13 +111,8 @@ def test_a_chunked_body_over_the_bound_is_refused_without_being_kept(gateway, ho
         assert wire.answer().status == 413
     except (Closed, ConnectionError):
         pass            # refused and closed while we were still writing
-    assert rss(gateway.pid) - before < 20 << 20
+    grew_less(gateway.pid, before, 20 << 20)
     assert host.post(PING).status == 200
-
-
-def rss(pid):
-    with open('/proc/%d/status' % pid) as f:
-        return next(int(line.split()[1]) << 10 for line in f if line.startswith('VmRSS'))
 
 
 @pytest.mark.parametrize('headers', [[('X-Pad', 'h' * 40000)], [('X-%d' % i, 'h' * 100) for i in range(400)],

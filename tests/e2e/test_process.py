@@ -9,7 +9,7 @@ import pytest
 
 from fake import rawjson
 from fake.host import Closed
-from kit import http, key, progress_notes, text_of
+from kit import grew_less, http, key, progress_notes, rss, text_of
 from lib.procs import alive, wait_until
 
 
@@ -183,11 +183,6 @@ def test_sigterm_ends_the_upstream_sessions(gateways, fake, hosts):
     fake.wait_event('deleted', session=used)
 
 
-def rss(pid):
-    with open('/proc/%d/status' % pid) as f:
-        return next(int(line.split()[1]) << 10 for line in f if line.startswith('VmRSS'))
-
-
 def test_ten_thousand_notes_to_a_slow_reader_stay_bounded_and_the_result_arrives_last(gateways, fake, hosts):
     """The reader takes nothing until the upstream has said everything: 40 MB of notes."""
     gateway = gateways({'up': http(fake)})
@@ -211,7 +206,7 @@ def test_ten_thousand_notes_to_a_slow_reader_stay_bounded_and_the_result_arrives
         messages = wire.answer(timeout=60).messages(timeout=60)
     finally:
         done.set(), watcher.join()
-    assert highest - before < 24 << 20, 'grew by %d MiB' % ((highest - before) >> 20)
+    grew_less(gateway.pid, before, 24 << 20, highest)
     values = [int(rawjson.get(n, 'progress')) for n in progress_notes(messages)]
     assert values == sorted(set(values)) and values[-1] == 9999
     assert '"result"' in messages[-1] and text_of(rawjson.get(messages[-1], 'result')) == 'flood done'
@@ -245,7 +240,7 @@ def test_sessions_that_end_leave_no_memory(gateways, fake, hosts):
     round_of(60)
     before = rss(gateway.pid)
     round_of(200)
-    assert rss(gateway.pid) - before < 6 << 20
+    grew_less(gateway.pid, before, 6 << 20)
 
 
 def test_idle_sessions_end_by_themselves(gateways, fake, hosts):
