@@ -8,6 +8,7 @@ import pytest
 
 from fake import rawjson
 from kit import R2, R4, http, progress_notes, text_of
+from lib.procs import wait_until
 
 PING = '{"jsonrpc":"2.0","id":8,"method":"ping"}'
 
@@ -104,7 +105,7 @@ def test_12_client_gone_the_call_goes_on(host, fake):
     wire.close()
     host.ask('ping').result()
     fake.release()
-    fake.wait(lambda: not fake.calls)
+    wait_until(lambda: not fake.calls, what='the call to end')
     assert not fake.event_list('cancelled') and not fake.event_list('closed early')
 
 

@@ -59,11 +59,12 @@ def test_metrics_tell_of_calls_progress_cancels_and_upstreams(gateways, fake, ho
 
 def test_metric_labels_are_bounded(gateways, fakes, hosts):
     up = fakes('up', tool_names=['t'])
-    gateway = gateways({'up': http(up)})
+    gateway = gateways({'up': http(up)}, limits={'metric_tool_names': 3})
     host = hosts(gateway.server_url('up')).open()
     for i in range(30):
         host.call('CANARY%d' % i).final(), host.ask('CANARY/%d' % i).final()
-    assert 'CANARY' not in gateway.admin('/metrics')
+    text = gateway.admin('/metrics')
+    assert len(set(re.findall(r'CANARY\d+', text))) <= 3 and 'CANARY/' not in text
 
 
 def test_the_log_has_a_line_for_each_operation_and_never_a_secret(gateways, fakes, hosts):
@@ -104,10 +105,11 @@ def test_the_debug_header_tells_of_routing_without_secrets(gateways, fakes, host
 
 def test_a_mount_path_is_stripped_first(gateways, fake, hosts):
     gateway = gateways({'up': http(fake)}, public_url='https://gw.example/tools/mcp-gw')
+    port = int(re.match(r'http://[^/]*:(\d+)/', gateway.mcp_url)[1])
     for path in ('/tools/mcp-gw/mcp', '/tools/mcp-gw/mcp/', '/tools/mcp-gw/mcp/up', '/tools/mcp-gw/up/mcp'):
-        host = hosts('http://127.0.0.1:%d%s' % (gateway.port, path)).open()
+        host = hosts('http://127.0.0.1:%d%s' % (port, path)).open()
         assert any(t.endswith('echo') for t in host.tools()), path
-    assert hosts('http://127.0.0.1:%d/tools/other/mcp' % gateway.port).initialize().status == 404
+    assert hosts('http://127.0.0.1:%d/tools/other/mcp' % port).initialize().status == 404
 
 
 def test_sigterm_lets_a_running_call_finish(gateways, fake, hosts):
@@ -139,7 +141,7 @@ def test_sigterm_ends_open_streams_properly(gateways, fake, hosts):
     listening = hosts(gateway.server_url('up')).open().listen()
     os.kill(gateway.pid, signal.SIGTERM)
     try:
-        assert list(listening.events()) == []
+        assert not [e for e in listening.events() if e.text]
     except Closed:
         pytest.fail('the stream was cut, not ended')
     assert gateway.wait(10) == 0

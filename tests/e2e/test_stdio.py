@@ -120,9 +120,9 @@ def test_stderr_goes_to_the_log_with_the_servers_name(gateway, host):
 def test_a_process_that_dies_at_once_is_restarted_with_patience(gateways, hosts, stdio_fakes):
     st = stdio_fakes('st', die_at_start=True)
     gateway = gateways({'st': st.config()}, stdio=ON)
-    host = hosts(gateway.server_url('st')).open()
+    host = hosts(gateway.mcp_url).open()
     for _ in range(3):
-        message_error(host.call('echo'))
+        message_error(host.call('st-echo'))
     assert len(st.pids()) <= 10
 
 
