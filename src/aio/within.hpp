@@ -23,7 +23,7 @@ task<base::result<T>> within(duration limit, task<base::result<T>> operation) {
         std::move(work), clock_timer.async_wait(asio::deferred)
     );
     auto [order, error, value, timer_error] =
-        co_await race.async_wait(asio::experimental::wait_for_one(), awaiting{});
+        co_await race.async_wait(asio::experimental::wait_for_one(), awaiting());
     if (order[0] == 1) co_return base::fault(base::errc::timeout, "the deadline passed");
     if (error) std::rethrow_exception(error);
     co_return std::move(value);

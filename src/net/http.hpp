@@ -1,6 +1,6 @@
 // HTTP/1.1 words shared by our server and client sides: header fields, request and response heads.
-// net knows no MCP. Framing is checked strictly (docs/decisions/http-framing): a message whose length
-// two parties could read differently is refused.
+// net knows no MCP. Framing is checked strictly (docs/decisions/http-framing): a message whose
+// length two parties could read differently is refused.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,13 +14,14 @@
 
 namespace sluice::net {
 
-// Header fields in arrival order; names compare without case. Values are trimmed of outer whitespace.
+// Header fields in arrival order; names compare without case. Values are trimmed of outer
+// whitespace.
 class fields {
 public:
     void add(std::string name, std::string value) {
         items_.emplace_back(std::move(name), std::move(value));
     }
-    void set(std::string_view name, std::string value);  // replaces every field of that name
+    void set(std::string_view name, std::string value); // replaces every field of that name
     void erase(std::string_view name);
     // The first value of that name.
     std::optional<std::string_view> get(std::string_view name) const;
@@ -32,12 +33,12 @@ private:
 };
 
 struct request_head {
-    std::string method;  // as sent, e.g. "POST"
-    std::string target;  // origin form, undecoded: "/mcp?x=1"
+    std::string method; // as sent, e.g. "POST"
+    std::string target; // origin form, undecoded: "/mcp?x=1"
     fields headers;
     bool keep_alive = true;
-    std::string_view path() const;   // target up to '?'
-    std::string_view query() const;  // after '?', empty when none
+    std::string_view path() const;  // target up to '?'
+    std::string_view query() const; // after '?', empty when none
 };
 
 struct response_head {
@@ -57,13 +58,14 @@ std::string_view reason_of(int status);
 // http://host[:port][/path][?query] or https://…; userinfo and fragments are refused.
 struct url {
     bool tls = false;
-    std::string host;      // lower case, no brackets for IPv6
+    std::string host; // lower case, no brackets for IPv6
     std::uint16_t port = 80;
-    std::string target;    // path and query, at least "/"
-    std::string origin() const;     // "https://host:port"
-    std::string authority() const;  // Host header: port left out when it is the scheme's own
+    std::string target;            // path and query, at least "/"
+    std::string origin() const;    // "https://host:port"
+    std::string authority() const; // Host header: port left out when it is the scheme's own
     bool same_origin(const url& other) const;
-    // Resolves a reference ("/x?y", "x", "http://…") against this URL; errc::invalid_request when unusable.
+    // Resolves a reference ("/x?y", "x", "http://…") against this URL; errc::invalid_request when
+    // unusable.
     base::result<url> resolve(std::string_view reference) const;
 };
 base::result<url> parse_url(std::string_view text);
@@ -71,4 +73,4 @@ base::result<url> parse_url(std::string_view text);
 // %XX decoding of one path segment; nullopt when malformed or when it holds NUL.
 std::optional<std::string> percent_decode(std::string_view text);
 
-}  // namespace sluice::net
+} // namespace sluice::net

@@ -17,8 +17,8 @@
 namespace sluice::net {
 
 struct tls_settings {
-    std::string ca_file;           // PEM; empty = the system's roots
-    std::string certificate_file;  // PEM client certificate chain; empty = none
+    std::string ca_file;          // PEM; empty = the system's roots
+    std::string certificate_file; // PEM client certificate chain; empty = none
     std::string key_file;
 };
 
@@ -32,38 +32,41 @@ struct client_settings {
 struct client_request {
     std::string method = "POST";
     std::string target;
-    fields headers;  // Host, Content-Length and Connection are added
+    fields headers; // Host, Content-Length and Connection are added
     std::string body;
+    bool fresh = false; // never over a kept connection (a second try of what a stale one lost)
 };
 
-// A response being read. Destroying it before the end closes its connection (the request is abandoned);
-// reading it to the end gives the connection back to the pool.
+// A response being read. Destroying it before the end closes its connection (the request is
+// abandoned); reading it to the end gives the connection back to the pool.
 class client_response {
 public:
     virtual ~client_response() = default;
     virtual const response_head& head() const = 0;
-    // Some more bytes of the body, an empty string at its end. errc::timeout at `until`; errc::closed
-    // when the peer cut it short; errc::cancelled after cancel().
+    // Some more bytes of the body, an empty string at its end. errc::timeout at `until`;
+    // errc::closed when the peer cut it short; errc::cancelled after cancel().
     virtual aio::task<base::result<std::string>> read_some(aio::instant until) = 0;
+    // Whether the body's end has been seen; read_some then returns empty strings.
+    virtual bool done() const = 0;
     // Makes a pending and every later read_some return errc::cancelled. May be called any time.
     virtual void cancel() = 0;
 };
 
 // Reads the rest of the body, at most `limit` bytes (errc::too_large).
-aio::task<base::result<std::string>> read_all(client_response& from, std::size_t limit, aio::instant until);
+aio::task<base::result<std::string>>
+read_all(client_response& from, std::size_t limit, aio::instant until);
 
 class http_pool {
 public:
     http_pool(aio::loop& loop, aio::deadlines& deadlines, url origin, client_settings settings);
-    ~http_pool();  // closes idle connections; responses under way keep what they need
+    ~http_pool(); // closes idle connections; responses under way keep what they need
 
-    // Sends and reads the response head. Faults: errc::unreachable (never connected; nothing was sent),
-    // errc::closed (connection lost after at least one byte was written: it may have run),
+    // Sends and reads the response head. Faults: errc::unreachable (never connected; nothing was
+    // sent), errc::closed (connection lost after at least one byte was written: it may have run),
     // errc::timeout at `until`, errc::protocol (not HTTP, or ambiguous framing).
     // `wrote_any` (optional) tells whether a byte of the request had left.
-    aio::task<base::result<std::unique_ptr<client_response>>> send(
-        client_request request, aio::instant until, bool* wrote_any = nullptr
-    );
+    aio::task<base::result<std::unique_ptr<client_response>>>
+    send(client_request request, aio::instant until, bool* wrote_any = nullptr);
     const url& origin() const;
 
     struct counters {
@@ -76,9 +79,10 @@ public:
     };
     counters count() const;
 
+    struct state; // internal to net
+
 private:
-    struct state;
     std::shared_ptr<state> state_;
 };
 
-}  // namespace sluice::net
+} // namespace sluice::net

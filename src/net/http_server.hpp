@@ -1,7 +1,8 @@
-// The listening side of HTTP/1.1: accepts connections, reads one request after another within limits,
-// and hands each to one handler coroutine. Used by front (the MCP endpoint, admin) and by test upstreams.
-// Promises: at most max_connections at once; slow or oversized or ambiguous requests are answered
-// (400, 408, 413, 431) without reaching the handler; a handler that never answers yields 500.
+// The listening side of HTTP/1.1: accepts connections, reads one request after another within
+// limits, and hands each to one handler coroutine. Used by front (the MCP endpoint, admin) and by
+// test upstreams. Promises: at most max_connections at once; slow or oversized or ambiguous
+// requests are answered (400, 408, 413, 431) without reaching the handler; a handler that never
+// answers yields 500.
 #pragma once
 
 #include "aio/deadlines.hpp"
@@ -23,25 +24,27 @@ struct http_limits {
     std::size_t max_header_bytes = 32 * 1024;
     std::size_t max_body_bytes = 4 * 1024 * 1024;
     std::size_t max_connections = 10'000;
-    std::chrono::milliseconds header_timeout{10'000};  // first byte of a request to the end of its head
-    std::chrono::milliseconds body_timeout{30'000};    // the whole body
-    std::chrono::milliseconds idle_timeout{75'000};    // between requests on a kept connection
-    std::chrono::milliseconds write_timeout{30'000};   // one write that makes no progress
+    std::chrono::milliseconds header_timeout{10'000
+    }; // first byte of a request to the end of its head
+    std::chrono::milliseconds body_timeout{30'000};  // the whole body
+    std::chrono::milliseconds idle_timeout{75'000};  // between requests on a kept connection
+    std::chrono::milliseconds write_timeout{30'000}; // one write that makes no progress
 };
 
-// One request and the right to answer it, once: respond(), or start_stream() then write()… finish().
-// Owned by the connection; valid until the handler returns.
+// One request and the right to answer it, once: respond(), or start_stream() then write()…
+// finish(). Owned by the connection; valid until the handler returns.
 class exchange {
 public:
     virtual ~exchange() = default;
 
     virtual const request_head& head() const = 0;
-    virtual std::string_view peer_address() const = 0;  // "127.0.0.1"
+    virtual std::string_view peer_address() const = 0; // "127.0.0.1"
     // When the head of this request had arrived.
     virtual aio::instant arrived() const = 0;
 
-    // The whole body. errc::too_large (over the limit; nothing more is read and the answer closes the
-    // connection), errc::timeout, errc::closed, errc::parse_error (broken chunking). At most once.
+    // The whole body. errc::too_large (over the limit; nothing more is read and the answer closes
+    // the connection), errc::timeout, errc::closed, errc::parse_error (broken chunking). At most
+    // once.
     virtual aio::task<base::result<std::string>> read_body() = 0;
 
     // Writes the whole answer. An unread body closes the connection afterwards.
@@ -52,15 +55,15 @@ public:
     virtual aio::task<base::result<void>> write(std::string bytes) = 0;
     virtual aio::task<base::result<void>> finish() = 0;
 
-    // From now on `gone` runs (once, from the loop, not from inside this call) when the peer closes or
-    // half-closes the connection while we stream. Used to free a dead stream at once.
+    // From now on `gone` runs (once, from the loop, not from inside this call) when the peer closes
+    // or half-closes the connection while we stream. Used to free a dead stream at once.
     virtual void on_peer_gone(std::function<void()> gone) = 0;
     virtual bool responded() const = 0;
 };
 
 struct http_server_counters {
     std::uint64_t accepted = 0;
-    std::uint64_t refused = 0;  // over max_connections
+    std::uint64_t refused = 0; // over max_connections
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
     std::size_t open = 0;
@@ -76,7 +79,7 @@ public:
     // "127.0.0.1:8080", "[::1]:0", ":8080" (all interfaces). errc::config when it cannot be bound.
     base::result<void> listen(std::string_view address);
     std::uint16_t port() const;
-    std::string local_address() const;  // "127.0.0.1:41234"
+    std::string local_address() const; // "127.0.0.1:41234"
 
     // No new connections; idle ones are closed; running handlers go on; their answers say
     // "Connection: close".
@@ -92,4 +95,4 @@ private:
     std::unique_ptr<state> state_;
 };
 
-}  // namespace sluice::net
+} // namespace sluice::net

@@ -1,0 +1,138 @@
+#include "gateway/relay.hpp"
+
+#include "gateway/links.hpp"
+#include "mcp/errors.hpp"
+#include "mcp/log_level.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+bool below_level(const operation& op, const wire::message& note) {
+    const auto& wanted = op.host->log_level();
+    if (wanted.empty()) return false;
+    auto level = note.string_at(note.level);
+    return level && mcp::is_below(*level, wanted);
+}
+
+// A notification of the upstream on this call's stream, for the host.
+void pass_note(house& in, operation& op, const wire::message& note) {
+    if (note.is_request()) return;  // answered by the upstream room
+    if (note.method_is("notifications/progress")) {
+        if (!op.message->progress_token.present()) return;
+        auto token = op.message->view(op.message->progress_token);
+        auto bytes = wire::rewrite(note, {{note.progress_token, token}});
+        op.call->out().push_progress(std::move(bytes), op.call->number());
+        in.meters.progress_relayed();
+        return;
+    }
+    if (note.method_is("notifications/message") && below_level(op, note)) return;
+    op.call->out().push_note(wire::rewrite(note, {}));
+}
+
+class waiting {
+public:
+    explicit waiting(operation& op) : op_(op), since_(aio::clock::now()) {}
+    void done() {
+        auto now = aio::clock::now();
+        op_.waited += now - since_;
+        if (op_.first_byte == aio::duration::zero()) op_.first_byte = now - op_.arrived;
+    }
+
+private:
+    operation& op_;
+    aio::instant since_;
+};
+
+// Pulls one answer to its end.
+aio::task<base::result<wire::message>>
+pull(house& in, shared_operation op, request_to what, std::unique_ptr<upstream::reply> reply, aio::instant end) {
+    auto silence_from = aio::clock::now();
+    session::call::watch on_cancel(*op->call, [r = reply.get()] { r->interrupt(); });
+    for (;;) {
+        auto until = std::min(silence_from + what.silence, end);
+        waiting wait(*op);
+        auto step = co_await reply->next(until);
+        wait.done();
+        if (op->call->is_cancelled()) {
+            co_await reply->cancel(op->call->reason());
+            co_return base::fault(base::errc::cancelled, "cancelled by the host");
+        }
+        if (!step) {
+            if (step.error().code == base::errc::timeout) co_await reply->cancel("\"timeout\"");
+            co_return step.error();
+        }
+        if (step->what == upstream::step::kind::pause) {
+            op->call->out().push_pause(step->retry_ms);
+            continue;
+        }
+        if (step->message.is_response()) co_return std::move(step->message);
+        silence_from = aio::clock::now();
+        if (what.relay_notes) pass_note(in, *op, step->message);
+    }
+}
+
+}  // namespace
+
+aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
+    const auto& server = in.servers[what.server]->settings();
+    auto end = aio::clock::now() + what.longest;
+    auto first = std::min(aio::clock::now() + what.silence, end);
+    waiting opening(*op);
+    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first);
+    opening.done();
+    if (!link) co_return link.error();
+    if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
+
+    upstream::outgoing request;
+    request.message = op->message;
+    request.edits = what.edits;
+    request.headers = headers_for(server, op->headers.get());
+    request.again = op->method->safe_to_repeat ? upstream::repeat::once : upstream::repeat::never;
+    request.until = std::min(aio::clock::now() + what.silence, end);
+    waiting sending(*op);
+    auto reply = co_await (*link)->call(std::move(request));
+    sending.done();
+    if (!reply) co_return reply.error();
+    if (op->call->is_cancelled()) {
+        co_await (*reply)->cancel(op->call->reason());
+        co_return base::fault(base::errc::cancelled, "cancelled by the host");
+    }
+    auto pulled = co_await pull(in, op, std::move(what), std::move(*reply), end);
+    co_return pulled;
+}
+
+void deliver(operation& op, const wire::message& response) {
+    if (response.kind == wire::message_kind::error) op.outcome = "rpc_error";
+    if (response.is_error) op.outcome = "tool_error";
+    if (!response.id.present()) {
+        // An error whose sender could not read the id it answers: say it with ours.
+        deliver_error(op, mcp::code_internal, "the upstream answered with an error that has no id");
+        return;
+    }
+    op.call->out().push_final(wire::rewrite(response, {{response.id, op.host_id()}}));
+}
+
+void deliver_error(
+    operation& op, int code, std::string_view text, std::string_view data, int status
+) {
+    if (op.outcome == "ok") op.outcome = "refused";
+    op.call->out().push_final(wire::make_error(op.host_id(), code, text, data), status);
+}
+
+void deliver_fault(house& in, operation& op, std::size_t server, const base::fault& f) {
+    if (f.code == base::errc::cancelled) {
+        op.outcome = "cancelled";
+        return;
+    }
+    auto how = base::outcome_of(f);
+    op.outcome = std::string(name_of(how));
+    const auto& name = in.names.server(server).name;
+    auto data = "{\"server\":" + wire::quote(name) + ",\"outcome\":\"" + op.outcome + "\"}";
+    int status = op.scope.single ? mcp::http_status_of(how) : 0;
+    deliver_error(op, mcp::code_internal, mcp::sentence_for(name, how, f), data, status);
+}
+
+}  // namespace sluice::gateway

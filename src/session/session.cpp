@@ -1,0 +1,149 @@
+#include "session/session.hpp"
+
+#include <algorithm>
+
+namespace sluice::session {
+
+namespace {
+
+// Finished streams kept for resume, per session: enough for a host that lost its connection with
+// several calls open, little enough that a busy session cannot fill the memory.
+constexpr std::size_t finished_kept = 16;
+
+constexpr std::string_view standing_handle = "0";
+
+}  // namespace
+
+void call::cancel(std::string reason_json) {
+    if (cancelled_) return;
+    cancelled_ = true;
+    reason_ = std::move(reason_json);
+    for (auto& interrupt : interrupts_) interrupt();
+}
+
+call::watch::watch(call& of, std::function<void()> interrupt)
+    : of_(of), it_(of.interrupts_.insert(of.interrupts_.end(), std::move(interrupt))) {}
+
+session::session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters)
+    : who_(std::move(who)),
+      bounds_(bounds),
+      counters_(counters),
+      calls_(ex, "session"),
+      last_used_(aio::clock::now()),
+      ended_(ex) {}
+
+std::shared_ptr<stream> session::open_stream(std::size_t finals) {
+    prune_streams();
+    auto handle = std::to_string(next_stream_++);
+    auto made = std::make_shared<stream>(get_executor(), handle, finals, bounds_, counters_);
+    streams_.emplace(std::move(handle), made);
+    return made;
+}
+
+stream& session::standing() {
+    if (!standing_) {
+        std::string handle(standing_handle);
+        standing_ = std::make_shared<stream>(get_executor(), handle, 0, bounds_, counters_);
+        streams_.emplace(std::move(handle), standing_);
+    }
+    return *standing_;
+}
+
+std::shared_ptr<stream> session::find_stream(std::string_view handle) {
+    prune_streams();
+    auto it = streams_.find(handle);
+    return it == streams_.end() ? nullptr : it->second;
+}
+
+void session::drop_stream(const stream& s) {
+    auto it = streams_.find(s.handle());
+    if (it != streams_.end() && it->second.get() == &s) streams_.erase(it);
+}
+
+void session::prune_streams() {
+    auto oldest = aio::clock::now() - bounds_.resume_window;
+    std::size_t finished = 0;
+    std::size_t bytes = 0;
+    std::vector<std::shared_ptr<stream>> done;
+    for (auto& [handle, s] : streams_) {
+        if (s->done() && !s->attached()) done.push_back(s);
+    }
+    std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) {
+        return a->last_event_at() > b->last_event_at();
+    });
+    for (auto& s : done) {
+        ++finished;
+        bytes += s->kept_bytes();
+        bool keep = finished <= finished_kept && s->last_event_at() > oldest &&
+                    bytes <= 2 * (bounds_.bytes_per_stream + bounds_.resume_result_max);
+        if (!keep) drop_stream(*s);
+    }
+}
+
+base::result<std::shared_ptr<call>>
+session::begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint32_t number) {
+    if (ending_) return base::fault(base::errc::closed, "the session is ending");
+    if (listed_.size() >= bounds_.calls_per_session) {
+        return base::fault(
+            base::errc::too_many, "the session has " + std::to_string(listed_.size()) +
+                                      " calls under way, its limit; wait for one to end"
+        );
+    }
+    auto made = std::make_shared<call>(std::move(host_id), std::move(out), number);
+    listed_.emplace(made->host_id(), made);
+    return made;
+}
+
+void session::end_call(const call& c) {
+    auto [first, last] = listed_.equal_range(c.host_id());
+    for (auto it = first; it != last; ++it) {
+        if (it->second.get() != &c) continue;
+        listed_.erase(it);
+        return;
+    }
+}
+
+void session::cancel(const wire::token& host_id, std::string reason_json) {
+    auto [first, last] = listed_.equal_range(host_id);
+    std::vector<std::shared_ptr<call>> found;
+    for (auto it = first; it != last; ++it) found.push_back(it->second);
+    for (auto& c : found) {
+        // First its stream, so that the host's request ends now, whatever the upstream takes.
+        c->out().forgo_final();
+        c->cancel(reason_json);
+    }
+}
+
+bool session::is_busy() const { return !listed_.empty() || attached_streams() > 0; }
+
+std::size_t session::attached_streams() const {
+    auto attached = std::count_if(streams_.begin(), streams_.end(), [](const auto& s) {
+        return s.second->attached();
+    });
+    return static_cast<std::size_t>(attached);
+}
+
+aio::task<> session::live() {
+    co_await aio::keep_running_when_cancelled();
+    while (!ending_) {
+        auto until = last_used_ + bounds_.idle_ttl;
+        bool woken = co_await ended_.wait(until);
+        if (woken || ending_) break;
+        auto state = co_await aio::asio::this_coro::cancellation_state;
+        if (state.cancelled() != aio::asio::cancellation_type::none) break;
+        if (is_busy()) touch();
+        if (aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
+    }
+    ending_ = true;
+    for (auto& [id, c] : listed_) c->cancel({});
+    for (auto& [handle, s] : streams_) s->end(ending::session_ended);
+    co_await calls_.join();
+    if (held_) co_await held_->close();
+}
+
+void session::end() {
+    ending_ = true;
+    ended_.wake();
+}
+
+}  // namespace sluice::session

@@ -1,0 +1,119 @@
+// What one host stream carries: the messages of one POST's calls, or of a GET. It is queue and event log
+// in one: the host's writer is a position in it, and resuming is another writer at another position.
+// Bounds: over them, sent events leave first; then the newest progress of a call replaces its unsent
+// older one; then the oldest unsent note goes (counted). A final response is never dropped.
+// Spec: Streamable HTTP, "Resumability and Redelivery".
+#pragma once
+
+#include "aio/channel.hpp"
+#include "aio/task.hpp"
+#include "base/result.hpp"
+#include "session/settings.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::session {
+
+enum class event_kind : std::uint8_t {
+    note,      // a notification or a request of an upstream
+    progress,  // may be replaced by a newer one of the same call
+    final,     // a call's one response
+    pause,     // the upstream closed its stream on purpose; the host may come back after retry_ms
+};
+
+struct event {
+    std::uint64_t position = 0;  // 1, 2, …; 0 is the priming event
+    event_kind kind = event_kind::note;
+    std::string bytes;
+    std::uint32_t retry_ms = 0;  // pause only
+    std::uint32_t call = 0;      // progress: which call of this stream
+    int http_status = 0;         // final: the status it deserves when nothing was streamed; 0 = 200
+};
+
+// How a stream stopped without (all of) its finals.
+enum class ending : std::uint8_t { none, finished, cancelled, session_ended };
+
+struct stream_counters {
+    std::uint64_t coalesced = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t notes = 0;
+    std::size_t bytes = 0;  // kept in all streams
+};
+
+class stream {
+public:
+    // `finals` = how many responses end it; 0 for a GET stream, which only a session's end ends.
+    stream(aio::executor ex, std::string handle, std::size_t finals, const settings& bounds,
+           stream_counters& counters);
+    stream(const stream&) = delete;
+    stream& operator=(const stream&) = delete;
+    ~stream();
+
+    const std::string& handle() const { return handle_; }
+
+    void push_note(std::string bytes);
+    void push_progress(std::string bytes, std::uint32_t call);
+    void push_final(std::string bytes, int http_status = 0);
+    void push_pause(std::uint32_t retry_ms);
+    void end(ending how);
+    // One of several expected responses will never come (a cancelled call of a batch).
+    void forgo_final();
+
+    ending how_ended() const { return ended_; }
+    bool done() const { return ended_ != ending::none; }
+    std::uint64_t last_position() const { return next_position_ - 1; }
+    aio::instant last_event_at() const { return last_event_at_; }
+    std::size_t kept_bytes() const { return bytes_; }
+
+    // --- the reading side: one reader at a time ---
+    // The next event at or after the reader's position: a pointer that lives until the next await; null
+    // when the stream is done and everything was read; errc::timeout at `until`; errc::closed after
+    // close_reader().
+    aio::task<base::result<const event*>> next(aio::instant until);
+    // Puts the reader behind `position`; taken = somebody reads now.
+    bool attach(std::uint64_t after_position);
+    void detach();
+    bool attached() const { return attached_; }
+    // Returns when nobody reads, or at `until`.
+    aio::task<> wait_detached(aio::instant until);
+    // Position of the first event that no reader has taken.
+    std::uint64_t next_unsent() const { return reader_; }
+    // Makes the present reader's next() return errc::closed (its connection is gone).
+    void close_reader();
+    // Finals that the reader takes whole (a JSON answer): moves the bytes out, nothing is kept.
+    std::string take(const event& e);
+    // After the host has everything in a form that cannot be resumed: drop the log.
+    void forget();
+    // Everything was written to the host.
+    bool fully_read() const { return reader_ >= next_position_; }
+
+private:
+    void push(event e);
+    void trim();
+    void drop_at(std::size_t index);
+    std::size_t first_unsent() const;
+    bool over_bounds() const;
+
+    std::string handle_;
+    std::size_t finals_left_;
+    const settings& bounds_;
+    stream_counters& counters_;
+    std::deque<event> log_;
+    std::size_t bytes_ = 0;
+    std::uint64_t next_position_ = 1;
+    std::uint64_t reader_ = 1;  // position of the next event to send
+    bool attached_ = false;
+    bool reader_closed_ = false;
+    ending ended_ = ending::none;
+    aio::instant last_event_at_;
+    aio::signal_flag readable_;
+    aio::signal_flag detached_;
+};
+
+}  // namespace sluice::session

@@ -1,0 +1,162 @@
+#include "sys/meters.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <unordered_map>
+
+namespace sluice::sys {
+
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Histogram;
+
+const Histogram::BucketBoundaries total_buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                   0.5,   1,      2.5,   5,    10,    30,   60,  300};
+const Histogram::BucketBoundaries gateway_buckets = {
+    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25
+};
+
+struct series {
+    Counter* calls = nullptr;
+    Histogram* total = nullptr;
+    Histogram* gateway = nullptr;
+};
+
+}  // namespace
+
+struct meters::state {
+    explicit state(std::size_t tools) : max_tools(tools) {}
+
+    prometheus::Registry registry;
+    std::size_t max_tools;
+    Family<Counter>& calls = prometheus::BuildCounter()
+                                 .Name("sluice_calls_total")
+                                 .Help("Operations ended, by server, method and outcome")
+                                 .Register(registry);
+    Family<Counter>& tools = prometheus::BuildCounter()
+                                 .Name("sluice_tool_calls_total")
+                                 .Help("tools/call by server and tool; beyond the bound: other")
+                                 .Register(registry);
+    Family<Histogram>& total = prometheus::BuildHistogram()
+                                   .Name("sluice_call_duration_seconds")
+                                   .Help("Whole duration of an operation")
+                                   .Register(registry);
+    Family<Histogram>& gateway = prometheus::BuildHistogram()
+                                     .Name("sluice_gateway_added_seconds")
+                                     .Help("Duration less the time spent waiting for the upstream")
+                                     .Register(registry);
+    Family<Counter>& refused_family = prometheus::BuildCounter()
+                                          .Name("sluice_requests_refused_total")
+                                          .Help("Requests refused before an operation began")
+                                          .Register(registry);
+    Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
+    Counter& coalesced = single(
+        "sluice_progress_coalesced_total", "Progress notes replaced by a newer one before they were sent"
+    );
+    Counter& dropped =
+        single("sluice_notes_dropped_total", "Notes dropped because a stream's bound was reached");
+    Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
+
+    // Keyed by "server\0method\0outcome": one look-up a call, no label maps built on the way.
+    std::unordered_map<std::string, series> known;
+    std::map<std::string, Counter*, std::less<>> known_tools;
+    std::map<std::string, Counter*, std::less<>> known_refusals;
+    std::function<std::vector<gauge_reading>()> read;
+
+    Counter& single(const char* name, const char* help) {
+        return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+    }
+
+    series& find(const call_sample& sample) {
+        std::string key;
+        key.append(sample.server).push_back('\0');
+        key.append(sample.method).push_back('\0');
+        key.append(sample.outcome);
+        auto& found = known[key];
+        if (found.calls != nullptr) return found;
+        prometheus::Labels where = {
+            {"server", std::string(sample.server)}, {"method", std::string(sample.method)}
+        };
+        auto with_outcome = where;
+        with_outcome.emplace("outcome", std::string(sample.outcome));
+        found.calls = &calls.Add(with_outcome);
+        found.total = &total.Add(where, total_buckets);
+        found.gateway = &gateway.Add(where, gateway_buckets);
+        return found;
+    }
+
+    void count_tool(const call_sample& sample) {
+        if (max_tools == 0 || sample.tool.empty()) return;
+        std::string key = std::string(sample.server) + '\0' + std::string(sample.tool);
+        auto it = known_tools.find(key);
+        if (it == known_tools.end()) {
+            bool room = known_tools.size() < max_tools;
+            std::string tool = room ? std::string(sample.tool) : "other";
+            auto& counter = tools.Add({{"server", std::string(sample.server)}, {"tool", tool}});
+            if (!room) return counter.Increment();
+            it = known_tools.emplace(std::move(key), &counter).first;
+        }
+        it->second->Increment();
+    }
+};
+
+meters::meters(std::size_t max_tool_names) : state_(std::make_unique<state>(max_tool_names)) {}
+meters::~meters() = default;
+
+void meters::call_ended(const call_sample& sample) {
+    auto& found = state_->find(sample);
+    found.calls->Increment();
+    found.total->Observe(sample.total_seconds);
+    found.gateway->Observe(sample.gateway_seconds);
+    state_->count_tool(sample);
+}
+
+void meters::progress_relayed(std::uint64_t n) { state_->relayed.Increment(static_cast<double>(n)); }
+void meters::progress_coalesced(std::uint64_t n) { state_->coalesced.Increment(static_cast<double>(n)); }
+void meters::notes_dropped(std::uint64_t n) { state_->dropped.Increment(static_cast<double>(n)); }
+void meters::cancelled() { state_->cancels.Increment(); }
+
+void meters::refused(std::string_view reason) {
+    auto it = state_->known_refusals.find(reason);
+    if (it == state_->known_refusals.end()) {
+        auto& counter = state_->refused_family.Add({{"reason", std::string(reason)}});
+        it = state_->known_refusals.emplace(std::string(reason), &counter).first;
+    }
+    it->second->Increment();
+}
+
+void meters::on_scrape(std::function<std::vector<gauge_reading>()> read) { state_->read = std::move(read); }
+
+std::string meters::render() const {
+    auto families = state_->registry.Collect();
+    std::map<std::string, std::size_t> index;
+    if (state_->read) {
+        for (auto& reading : state_->read()) {
+            auto [it, fresh] = index.emplace(reading.name, families.size());
+            if (fresh) {
+                auto type =
+                    reading.counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+                families.push_back({reading.name, reading.help, type, {}});
+            }
+            prometheus::ClientMetric metric;
+            for (auto& [name, value] : reading.labels) metric.label.push_back({name, value});
+            if (reading.counter) {
+                metric.counter.value = reading.value;
+            } else {
+                metric.gauge.value = reading.value;
+            }
+            families[it->second].metric.push_back(std::move(metric));
+        }
+    }
+    return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace sluice::sys

@@ -1,0 +1,58 @@
+// All metrics of the process, behind plain functions so that prometheus-cpp stays in one file.
+// Names follow Prometheus conventions and are listed in docs/metrics.md. Label values are few:
+// servers and methods come from the configuration and the protocol, tool names are capped.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::sys {
+
+// One ended operation.
+struct call_sample {
+    std::string_view server;   // "" for an aggregate
+    std::string_view method;
+    std::string_view outcome;
+    std::string_view tool;     // "" for none
+    double total_seconds = 0;
+    double gateway_seconds = 0;  // what we added: total less the time spent waiting for the upstream
+};
+
+// A value read when somebody scrapes.
+struct gauge_reading {
+    std::string name;
+    std::string help;
+    std::vector<std::pair<std::string, std::string>> labels;
+    double value = 0;
+    bool counter = false;  // monotone, rendered as a counter
+};
+
+class meters {
+public:
+    explicit meters(std::size_t max_tool_names);
+    ~meters();
+
+    void call_ended(const call_sample& sample);
+    void progress_relayed(std::uint64_t notes = 1);
+    void progress_coalesced(std::uint64_t notes = 1);
+    void notes_dropped(std::uint64_t notes = 1);
+    void cancelled();
+    void refused(std::string_view reason);  // requests refused before an operation began
+
+    // Asked at each scrape for everything that is a state rather than an event.
+    void on_scrape(std::function<std::vector<gauge_reading>()> read);
+
+    std::string render() const;  // text exposition format
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace sluice::sys

@@ -1,0 +1,136 @@
+#include "policy/access.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+
+using namespace sluice;
+using namespace sluice::policy;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+upstream::server_settings github() {
+    upstream::server_settings s;
+    s.name = "github";
+    s.alias = "gh";
+    s.access_groups = {"dev", "ops"};
+    return s;
+}
+
+bool sees(const principal& who, const upstream::server_settings& s, std::string_view tool) {
+    return authoriser(settings{}).may(who, s, item_kind::tool, tool);
+}
+
+bool uses(const principal& who, const upstream::server_settings& s) {
+    return authoriser(settings{}).may(who, s);
+}
+
+} // namespace
+
+static_assert(!std::is_default_constructible_v<grant>);
+static_assert(!std::is_constructible_v<grant, caller, std::string, item_kind, std::string>);
+
+TEST_CASE("a key without servers and groups may use every server") {
+    CHECK(uses(principal{}, github()));
+}
+
+TEST_CASE("a key's servers are matched by name and by alias, its groups by the server's groups") {
+    principal who;
+    who.servers = names{"github"};
+    CHECK(uses(who, github()));
+    who.servers = names{"gh"};
+    CHECK(uses(who, github()));
+    who.servers = names{"jira"};
+    CHECK_FALSE(uses(who, github()));
+    who.groups = names{"ops"};
+    CHECK(uses(who, github()));
+    who.groups = names{"sales"};
+    CHECK_FALSE(uses(who, github()));
+}
+
+TEST_CASE("a list of servers that is written out empty allows none, except those open to all keys"
+) {
+    principal who;
+    who.servers = names{};
+    auto server = github();
+    CHECK_FALSE(uses(who, server));
+    server.allow_all_keys = true;
+    CHECK(uses(who, server));
+}
+
+TEST_CASE("an empty alias is not a name") {
+    principal who;
+    who.servers = names{""};
+    auto server = github();
+    server.alias.clear();
+    CHECK_FALSE(uses(who, server));
+}
+
+TEST_CASE("a server's allow list wins over its deny list") {
+    auto server = github();
+    server.disallowed_tools = {"delete"};
+    CHECK_FALSE(sees(principal{}, server, "delete"));
+    CHECK(sees(principal{}, server, "read"));
+    server.allowed_tools = {"delete", "list"};
+    CHECK(sees(principal{}, server, "delete"));
+    CHECK_FALSE(sees(principal{}, server, "read"));
+}
+
+TEST_CASE("a key's tools narrow further, in three spellings") {
+    principal who;
+    who.tools = names{"read", "github/list", "gh-search", "jira/delete", "jira-write"};
+    CHECK(sees(who, github(), "read"));
+    CHECK(sees(who, github(), "list"));
+    CHECK(sees(who, github(), "search"));
+    CHECK_FALSE(sees(who, github(), "delete"));
+    CHECK_FALSE(sees(who, github(), "write"));
+    CHECK_FALSE(sees(who, github(), "ad"));
+    auto server = github();
+    server.disallowed_tools = {"read"};
+    CHECK_FALSE(sees(who, server, "read"));
+}
+
+TEST_CASE("a key's tools do not hide prompts and resources of its servers") {
+    principal who;
+    who.tools = names{};
+    authoriser a{settings{}};
+    CHECK(a.may(who, github(), item_kind::prompt, "summary"));
+    CHECK(a.may(who, github(), item_kind::resource, "file:///x"));
+    CHECK_FALSE(a.may(who, github(), item_kind::tool, "read"));
+}
+
+TEST_CASE("a call that may be made yields a grant that says what for") {
+    auto who = std::make_shared<const principal>();
+    auto got = authoriser(settings{}).authorise(who, github(), item_kind::tool, "read");
+    REQUIRE(got.ok());
+    CHECK((*got).server() == "github");
+    CHECK((*got).item() == "read");
+    CHECK((*got).who() == who);
+}
+
+TEST_CASE("what may not be seen looks as if it did not exist") {
+    auto who = std::make_shared<principal>();
+    who->servers = names{"jira"};
+    auto got = authoriser(settings{}).authorise(who, github(), item_kind::tool, "read");
+    REQUIRE_FALSE(got.ok());
+    CHECK(got.error().code == base::errc::not_found);
+    CHECK_FALSE(authoriser(settings{}).authorise(nullptr, github(), item_kind::tool, "read").ok());
+}
+
+TEST_CASE("an argument outside allowed_params is forbidden by name; other tools are not limited") {
+    auto server = github();
+    server.allowed_params["search"] = {"query"};
+    auto who = std::make_shared<const principal>();
+    authoriser a{settings{}};
+    names good{"query"};
+    names bad{"query", "token"};
+    CHECK(a.authorise(who, server, item_kind::tool, "search", good).ok());
+    CHECK(a.authorise(who, server, item_kind::tool, "search").ok());
+    CHECK(a.authorise(who, server, item_kind::tool, "list", bad).ok());
+    auto refused = a.authorise(who, server, item_kind::tool, "search", bad);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == base::errc::forbidden);
+    CHECK(refused.error().message.find("\"token\"") != std::string::npos);
+}
