@@ -78,10 +78,7 @@ public:
 };
 
 std::unique_ptr<server> make_server(
-    surroundings around,
-    server_settings settings,
-    stdio_settings stdio,
-    circuit_settings circuit = {}
+    surroundings around, server_settings settings, stdio_settings stdio, circuit_settings circuit
 );
 
 } // namespace sluice::upstream

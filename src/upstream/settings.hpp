@@ -38,7 +38,7 @@ struct auth_settings {
 // After `failures` failed connects or calls in a row the server is left alone for about `open_for`
 // (jittered ± 20 %), then one probe decides.
 struct circuit_settings {
-    std::uint32_t failures = 5; // 0 = never open
+    std::size_t failures = 5; // 0 = never open
     std::chrono::milliseconds open_for{15'000};
 };
 
