@@ -53,11 +53,10 @@ struct surroundings {
     aio::deadlines& deadlines;
     // Null when stdio is disabled.
     net::child_guard* guard = nullptr;
-    // Children that run now, over all servers (stdio_settings::max_processes). Null: counted per
-    // server.
-    std::shared_ptr<std::size_t> children;
     // One line of a child's stderr or of a change of health, for the log: (server, text).
     std::function<void(std::string_view server, std::string_view text)> say;
+    // Children that run now, over all servers made with copies of this (stdio.max_processes).
+    std::shared_ptr<std::size_t> children = std::make_shared<std::size_t>(0);
 };
 
 class server {

@@ -16,9 +16,7 @@ constexpr auto long_life = std::chrono::seconds(10);
 
 stdio_server::stdio_server(std::shared_ptr<core> shared, stdio_settings settings)
     : core_(std::move(shared)), stdio_(std::move(settings)),
-      started_(core_->around.loop.get_executor()) {
-    if (!core_->around.children) core_->around.children = std::make_shared<std::size_t>(0);
-}
+      started_(core_->around.loop.get_executor()) {}
 
 aio::task<stdio_server::opened> stdio_server::open(open_request request) {
     auto latest = aio::clock::now() + core_->settings.initialize_timeout;
