@@ -1,8 +1,9 @@
-// The SSE decoder: any split of the bytes gives the events of the whole, and what is encoded again
-// decodes to the same. The first two bytes choose the splits and the limit.
+// The SSE decoder: any split of the bytes and any kind of line end give the same events, and what
+// is encoded again decodes to the same. The first two bytes choose the splits and the limit.
 #include "check.hpp"
 #include "wire/sse.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,15 @@ outcome decode(std::string_view text, std::size_t limit) {
     return out;
 }
 
+std::string with_line_feeds(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+        out += text[i] == '\r' ? '\n' : text[i];
+    }
+    return out;
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -51,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t limit = data[1] % 2 == 0 ? 64 : 1'000'000;
     const outcome whole = decode(text, limit);
     CHECK(decode_split(text, limit, data[0]) == whole);
+    CHECK(decode(with_line_feeds(text), limit) == whole);
 
     std::string again;
     for (const sse_event& event : whole.events) {
