@@ -5,6 +5,7 @@
 #include "app/hash_key.hpp"
 #include "app/serve.hpp"
 #include "app/talk.hpp"
+#include "base/text.hpp"
 #include "net/child.hpp"
 
 #include <CLI/CLI.hpp>
@@ -119,6 +120,19 @@ void add_guard(CLI::App& app, command_line& line) {
     guard->callback([&line] { line.chosen = [] { return net::guard_main(); }; });
 }
 
+// "sluice srve": CLI11 would only say that a subcommand is missing.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return {};
+    std::vector<std::string> known;
+    for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        if (command->get_name() == argv[1]) return {};
+        if (!command->get_group().empty()) known.push_back(command->get_name());
+    }
+    std::string text = "there is no command '" + std::string(argv[1]) + "'";
+    auto near = base::nearest(argv[1], known);
+    return near ? text + "; did you mean '" + *near + "'?" : text;
+}
+
 } // namespace
 
 int run_command(int argc, char** argv) {
@@ -135,6 +149,10 @@ int run_command(int argc, char** argv) {
     add_hash_key(app, line);
     add_demo(app, line);
     add_guard(app, line);
+    if (auto unknown = unknown_command(app, argc, argv); !unknown.empty()) {
+        std::fprintf(stderr, "sluice: %s\nTry 'sluice --help'.\n", unknown.c_str());
+        return exit_status::usage;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -1,112 +1,106 @@
 #include "gateway/lists.hpp"
 
-#include "aio/nursery.hpp"
 #include "base/text.hpp"
-#include "catalog/instructions.hpp"
-#include "gateway/links.hpp"
+#include "gateway/fetch.hpp"
+#include "gateway/pager.hpp"
 #include "gateway/relay.hpp"
 #include "mcp/errors.hpp"
+#include "sys/digest.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sluice::gateway {
 
 namespace {
 
-constexpr std::size_t max_lookup_pages = 100;
-
-policy::item_kind kind_of(const mcp::method_info& list) {
-    if (list.id == mcp::method::tools_list) return policy::item_kind::tool;
-    if (list.id == mcp::method::prompts_list) return policy::item_kind::prompt;
-    return policy::item_kind::resource;
+listing listing_of(house& in, const operation& op) {
+    std::string scope;
+    for (auto server : op.scope.servers) scope += in.names.server(server).name + "\n";
+    if (op.caller->tools) scope += base::join(*op.caller->tools, "\n");
+    listing where;
+    where.method = op.method->id;
+    where.principal = op.caller->id;
+    where.endpoint = op.scope.path;
+    where.scope = base::hex(sys::sha256(scope)).substr(0, 32);
+    where.registry = in.registry;
+    return where;
 }
 
-// Permission, public name and description override of one item.
-catalog::item_rule rule_for(house& in, const operation& op, const mcp::method_info& list, std::size_t server) {
-    return [&in, &op, &list, server](const std::string& native) {
-        catalog::verdict v;
-        const auto& settings = in.names.server(server);
-        v.keep = in.authoriser.may(*op.caller, settings, kind_of(list), native);
-        if (!v.keep) return v;
-        bool tool = list.id == mcp::method::tools_list;
-        if (!tool && list.id != mcp::method::prompts_list) return v;
-        auto shown = tool ? in.names.public_tool(op.scope, server, native)
-                          : in.names.public_name(op.scope, server, native);
-        if (shown != native) v.name = std::move(shown);
-        if (!tool) return v;
-        auto it = settings.tool_name_to_description.find(native);
-        if (it != settings.tool_name_to_description.end()) v.description = it->second;
-        return v;
-    };
+void deliver_no_salt(operation& op, std::string_view what) {
+    op.outcome = "config";
+    deliver_error(
+        op, mcp::code_internal,
+        std::string(what) +
+            ", and continuing a list needs a salt key: set salt_keys (or the environment variable "
+            "SLUICE_SALT_KEY); `sluice gen-salt` makes one",
+        R"({"reason":"no_salt_key","setting":"salt_keys"})"
+    );
 }
 
-std::shared_ptr<const wire::message> list_request(const mcp::method_info& list, std::string_view cursor) {
-    std::string params = cursor.empty() ? "{}" : "{\"cursor\":" + std::string(cursor) + "}";
-    auto parsed = wire::parse_message(wire::make_request("0", list.text, params));
-    return std::make_shared<const wire::message>(std::move(*parsed));
-}
-
-// The same walk for another request than the host's own.
-shared_operation with_message(
-    const shared_operation& op, const mcp::method_info& method, std::shared_ptr<const wire::message> m
-) {
-    auto copy = std::make_shared<operation>(*op);
-    copy->message = std::move(m);
-    copy->method = &method;
-    return copy;
-}
-
-request_to list_call(house& in, std::size_t server) {
-    request_to what;
-    what.server = server;
-    what.silence = in.names.server(server).list_timeout;
-    what.longest = in.names.server(server).list_timeout;
-    what.relay_notes = false;
-    return what;
-}
-
-base::result<catalog::page> page_of(
-    house& in, const operation& op, const mcp::method_info& list, std::size_t server, const wire::message& answer
-) {
-    if (answer.kind == wire::message_kind::error) {
-        // Announced a capability and does not know its list: nothing to list, as without it.
-        if (answer.view(answer.error_code) == "-32601") return catalog::page{};
-        return base::fault(base::errc::upstream_error, "it answered the listing with an error");
+void deliver_bad_cursor(operation& op, const base::fault& f) {
+    if (f.code != base::errc::invalid_params) {
+        deliver_error(
+            op, mcp::code_internal, "the store of listing positions is away; try the same cursor again",
+            R"({"reason":"store_unavailable"})", 503
+        );
+        return;
     }
-    auto rule = rule_for(in, op, list, server);
-    return catalog::read_page(answer.view(answer.result), list.list_key, rule);
+    deliver_error(
+        op, mcp::code_invalid_params, "this cursor cannot be used (" + f.message + "): list again from the start",
+        "{\"reason\":" + wire::quote(f.message) + "}"
+    );
 }
 
-void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page) {
-    in.lists.learn(server, list.list_key, {page.natives, !page.next_cursor, {}});
+// The position a host's cursor means; nothing when it was refused (and the host told so).
+aio::task<std::optional<position>> open_cursor(house& in, shared_operation op) {
+    if (!in.pages.can_continue()) {
+        deliver_no_salt(*op, "this gateway issued no cursors");
+        co_return std::nullopt;
+    }
+    auto cursor = op->message->string_at(op->message->cursor);
+    auto where = listing_of(in, *op);
+    auto at = co_await in.pages.open(std::move(where), cursor.value_or(std::string()));
+    if (!at) {
+        deliver_bad_cursor(*op, at.error());
+        co_return std::nullopt;
+    }
+    co_return std::move(*at);
 }
 
-aio::task<> fetch_part(
-    house& in, shared_operation op, const mcp::method_info& list, std::shared_ptr<const wire::message> request,
-    part& into
-) {
-    co_await aio::keep_running_when_cancelled();
-    auto server = into.server;
-    auto until = aio::clock::now() + in.names.server(server).list_timeout;
-    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, until);
-    if (!link) {
-        into.got = link.error();
-        co_return;
+// What follows a page of one upstream: its next place, or a fault when the listing cannot go on.
+base::result<std::optional<place>> next_place(const std::string& server, const place* before, const catalog::page& page) {
+    if (before != nullptr && before->revision && page.revision != before->revision) {
+        return base::fault(base::errc::invalid_params, "changed");
     }
-    if (!catalog::has_capability((*link)->peer().capabilities, list.capability)) {
-        into.left_out = true;
-        in.lists.learn(server, list.list_key, {{}, true, {}});
-        co_return;
+    if (!page.next_cursor) return std::optional<place>();
+    place next;
+    next.server = server;
+    next.cursor = *page.next_cursor;
+    next.revision = before != nullptr ? before->revision : page.revision;
+    if (before != nullptr) next.seen = before->seen;
+    auto digest = base::fnv1a(next.cursor);
+    if (std::find(next.seen.begin(), next.seen.end(), digest) != next.seen.end()) {
+        return base::fault(base::errc::protocol, "its list repeats a cursor and would never end");
     }
-    auto inner = with_message(op, list, std::move(request));
-    auto what = list_call(in, server);
-    auto answer = co_await ask(in, inner, std::move(what));
-    if (!answer) {
-        into.got = answer.error();
-        co_return;
+    next.seen.push_back(digest);
+    return std::optional(std::move(next));
+}
+
+// Seals what is left of a listing. Nothing when the host was told why it cannot go on.
+aio::task<base::result<std::optional<std::string>>>
+seal_rest(house& in, shared_operation op, position next) {
+    if (next.places.empty()) co_return std::optional<std::string>();
+    if (++next.pages > in.pages.settings().max_pages) {
+        co_return base::fault(
+            base::errc::protocol, "the listing is longer than catalog.max_pages (" +
+                                      std::to_string(in.pages.settings().max_pages) + " pages)"
+        );
     }
-    into.got = page_of(in, *op, list, server, *answer);
-    if (into.got) learn(in, list, server, *into.got);
+    auto where = listing_of(in, *op);
+    auto sealed = co_await in.pages.issue(std::move(where), std::move(next));
+    if (!sealed) co_return sealed.error();
+    co_return std::optional(std::move(*sealed));
 }
 
 catalog::server_outcome outcome_for(house& in, const part& p) {
@@ -122,52 +116,147 @@ catalog::server_outcome outcome_for(house& in, const part& p) {
     return o;
 }
 
-void deliver_nothing(house& in, operation& op, const std::vector<part>& parts,
-                     const std::vector<catalog::server_outcome>& outcomes) {
+void deliver_nothing(
+    house& in, operation& op, const std::vector<part>& parts, const std::vector<catalog::server_outcome>& outcomes
+) {
     std::string text = "no upstream could be listed:";
     for (const auto& p : parts) {
+        if (p.left_out || p.got) continue;
         auto how = base::outcome_of(p.got.error());
         text += " " + mcp::sentence_for(in.names.server(p.server).name, how, p.got.error()) + ";";
+        op.outcome = std::string(name_of(how));
     }
     text.pop_back();
-    op.outcome = std::string(name_of(base::outcome_of(parts.front().got.error())));
     deliver_error(op, mcp::code_internal, text, catalog::outcomes_meta(outcomes));
 }
 
-void deliver_paged(operation& op, const std::vector<std::string>& servers) {
-    op.outcome = "config";
-    deliver_error(
-        op, mcp::code_internal,
-        "the list of upstream " + base::join(servers, ", ") +
-            " has several pages, and continuing a list needs a salt key: set salt_keys (or the "
-            "environment variable SLUICE_SALT_KEY); `sluice gen-salt` makes one",
-        R"({"reason":"no_salt_key","setting":"salt_keys"})"
-    );
+// The upstreams that a page asks, and where each stood.
+struct page_plan {
+    std::vector<part> parts;
+    std::optional<position> from;  // nothing on page 1
+
+    const place* before(std::size_t index) const { return from ? &from->places[index] : nullptr; }
+};
+
+base::result<page_plan> plan_page(house& in, const operation& op, std::optional<position> from) {
+    page_plan plan;
+    if (!from) {
+        plan.parts = first_pages_of(op.scope.servers);
+        return plan;
+    }
+    for (const auto& p : from->places) {
+        auto it = std::find_if(op.scope.servers.begin(), op.scope.servers.end(), [&](std::size_t s) {
+            return in.names.server(s).name == p.server;
+        });
+        if (it == op.scope.servers.end()) return base::fault(base::errc::invalid_params, "changed");
+        part asked;
+        asked.server = *it;
+        asked.cursor = p.cursor;
+        plan.parts.push_back(std::move(asked));
+    }
+    plan.from = std::move(from);
+    return plan;
 }
 
-void deliver_union(house& in, operation& op, const mcp::method_info& list, std::vector<part>& parts) {
+// The union of one page of each; decision 20: a failure on a later page is an error, never a gap.
+aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
     std::vector<catalog::server_outcome> outcomes;
     std::vector<std::string> items;
-    std::vector<std::string> paged;
-    bool any = parts.empty();
-    for (auto& p : parts) {
+    std::size_t failed = 0;
+    position next;
+    next.pages = plan.from ? plan.from->pages : 1;
+    next.deadline_ms = plan.from ? plan.from->deadline_ms : in.pages.new_deadline();
+    for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+        auto& p = plan.parts[i];
+        const auto& name = in.names.server(p.server).name;
         outcomes.push_back(outcome_for(in, p));
-        if (p.left_out) any = true;
-        if (p.left_out || !p.got) continue;
-        any = true;
-        if (p.got->next_cursor) paged.push_back("'" + in.names.server(p.server).name + "'");
+        if (p.left_out) continue;
+        if (!p.got) {
+            ++failed;
+            if (!plan.from) continue;
+            deliver_fault(in, *op, p.server, p.got.error());
+            co_return;
+        }
+        auto rest = next_place(name, plan.before(i), *p.got);
+        if (!rest) {
+            if (rest.error().code == base::errc::invalid_params) deliver_bad_cursor(*op, rest.error());
+            else deliver_fault(in, *op, p.server, rest.error());
+            co_return;
+        }
+        if (*rest && !in.pages.can_continue()) {
+            deliver_no_salt(*op, "the list of upstream '" + name + "' has several pages");
+            co_return;
+        }
+        if (*rest) next.places.push_back(std::move(**rest));
         std::move(p.got->items.begin(), p.got->items.end(), std::back_inserter(items));
     }
-    if (!any) return deliver_nothing(in, op, parts, outcomes);
-    if (!paged.empty()) return deliver_paged(op, paged);
-    auto result = catalog::merged_result(list.list_key, items, {}, outcomes);
-    op.call->out().push_final(wire::make_result(op.host_id(), result));
+    if (failed > 0 && failed == plan.parts.size()) {
+        deliver_nothing(in, *op, plan.parts, outcomes);
+        co_return;
+    }
+    auto cursor = co_await seal_rest(in, op, std::move(next));
+    if (!cursor) {
+        deliver_error(*op, mcp::rpc_code_of(cursor.error()), cursor.error().message);
+        co_return;
+    }
+    auto result = catalog::merged_result(op->method->list_key, items, *cursor, outcomes);
+    finish(*op, wire::make_result(op->host_id(), result));
 }
 
-aio::task<> run_single(house& in, shared_operation op) {
+aio::task<> run_aggregate(house& in, shared_operation op, std::optional<position> from) {
+    auto plan = plan_page(in, *op, std::move(from));
+    if (!plan) {
+        deliver_bad_cursor(*op, plan.error());
+        co_return;
+    }
+    co_await fetch_parts(in, op, *op->method, plan->parts);
+    if (op->call->is_cancelled()) {
+        op->outcome = "cancelled";
+        co_return;
+    }
+    co_await deliver_union(in, op, std::move(*plan));
+}
+
+// A single server's page: its own answer, with the list and the cursor replaced where they must be.
+aio::task<> deliver_page(
+    house& in, shared_operation op, std::optional<position> from, wire::message answer, catalog::page page
+) {
+    auto server = op->scope.servers.front();
+    const auto& name = in.names.server(server).name;
+    const place* before = from ? &from->places.front() : nullptr;
+    auto rest = next_place(name, before, page);
+    if (!rest) {
+        if (rest.error().code == base::errc::invalid_params) deliver_bad_cursor(*op, rest.error());
+        else deliver_fault(in, *op, server, rest.error());
+        co_return;
+    }
+    if (*rest && !in.pages.can_continue()) {
+        deliver_no_salt(*op, "the list of upstream '" + name + "' has several pages");
+        co_return;
+    }
+    position next;
+    next.pages = from ? from->pages : 1;
+    next.deadline_ms = from ? from->deadline_ms : in.pages.new_deadline();
+    if (*rest) next.places.push_back(std::move(**rest));
+    auto cursor = co_await seal_rest(in, op, std::move(next));
+    if (!cursor) {
+        deliver_fault(in, *op, server, cursor.error());
+        co_return;
+    }
+    if (!page.changed && !*cursor) {
+        deliver(*op, answer);
+        co_return;
+    }
+    auto result = catalog::with_items(answer.view(answer.result), op->method->list_key, page, *cursor);
+    auto bytes = wire::rewrite(answer, {{answer.id, op->host_id()}, {answer.result, result}});
+    finish(*op, std::move(bytes));
+}
+
+aio::task<> run_single(house& in, shared_operation op, std::optional<position> from) {
     auto server = op->scope.servers.front();
     auto what = list_call(in, server);
     what.relay_notes = true;
+    if (from) what.edits.push_back({op->message->cursor, from->places.front().cursor});
     auto answer = co_await ask(in, op, std::move(what));
     if (!answer) {
         deliver_fault(in, *op, server, answer.error());
@@ -182,69 +271,24 @@ aio::task<> run_single(house& in, shared_operation op) {
         deliver_fault(in, *op, server, page.error());
         co_return;
     }
-    if (!op->message->cursor.present()) learn(in, *op->method, server, *page);
-    if (page->next_cursor) {
-        deliver_paged(*op, {"'" + in.names.server(server).name + "'"});
-        co_return;
-    }
-    if (!page->changed) {
-        deliver(*op, *answer);
-        co_return;
-    }
-    auto result = catalog::with_items(answer->view(answer->result), op->method->list_key, *page);
-    op->call->out().push_final(wire::make_result(op->host_id(), result));
+    if (!from) learn(in, *op->method, server, *page);
+    co_await deliver_page(in, op, std::move(from), std::move(*answer), std::move(*page));
 }
 
 }  // namespace
 
-aio::task<std::vector<part>> fetch_first_pages(
-    house& in, shared_operation op, const mcp::method_info& list, std::vector<std::size_t> servers
-) {
-    std::vector<part> parts(servers.size());
-    auto request = list_request(list, {});
-    {
-        aio::nursery fan(op->host->get_executor(), "gateway");
-        for (std::size_t i = 0; i < servers.size(); ++i) {
-            parts[i].server = servers[i];
-            auto job = fetch_part(in, op, list, request, parts[i]);
-            fan.spawn(std::move(job));
-        }
-        co_await fan.join();
-    }
-    co_return parts;
-}
-
-aio::task<base::result<std::vector<std::string>>> fetch_all_names(
-    house& in, shared_operation op, const mcp::method_info& list, std::size_t server
-) {
-    std::vector<std::string> names;
-    std::string cursor;
-    for (std::size_t page_number = 0; page_number < max_lookup_pages; ++page_number) {
-        auto inner = with_message(op, list, list_request(list, cursor));
-        auto what = list_call(in, server);
-        auto answer = co_await ask(in, inner, std::move(what));
-        if (!answer) co_return answer.error();
-        auto page = page_of(in, *op, list, server, *answer);
-        if (!page) co_return page.error();
-        std::move(page->natives.begin(), page->natives.end(), std::back_inserter(names));
-        if (!page->next_cursor || *page->next_cursor == cursor) co_return names;
-        cursor = *page->next_cursor;
-    }
-    co_return names;
-}
-
 aio::task<> run_list(house& in, shared_operation op) {
+    if (op->scope.single) op->server = in.names.server(op->scope.servers.front()).name;
+    std::optional<position> from;
+    if (op->message->cursor.present()) {
+        from = co_await open_cursor(in, op);
+        if (!from) co_return;
+    }
     if (op->scope.single) {
-        co_await run_single(in, op);
-        co_return;
+        co_await run_single(in, op, std::move(from));
+    } else {
+        co_await run_aggregate(in, op, std::move(from));
     }
-    auto servers = op->scope.servers;
-    auto parts = co_await fetch_first_pages(in, op, *op->method, std::move(servers));
-    if (op->call->is_cancelled()) {
-        op->outcome = "cancelled";
-        co_return;
-    }
-    deliver_union(in, *op, *op->method, parts);
 }
 
 }  // namespace sluice::gateway

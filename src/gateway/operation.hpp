@@ -7,6 +7,7 @@
 #include "base/outcome.hpp"
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
+#include "gateway/pager.hpp"
 #include "gateway/settings.hpp"
 #include "mcp/methods.hpp"
 #include "net/http.hpp"
@@ -38,6 +39,8 @@ struct house {
     const policy::authoriser& authoriser;
     session::registry& sessions;
     sys::meters& meters;
+    pager& pages;
+    std::string registry;  // digest of the effective configuration
     std::vector<std::unique_ptr<upstream::server>> servers;  // configuration order
     std::vector<known_peer> peers;                           // same order
     settings bounds;

@@ -104,6 +104,11 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     co_return pulled;
 }
 
+void finish(operation& op, std::string response, int http_status) {
+    if (op.call->is_cancelled()) return;
+    op.call->out().push_final(std::move(response), http_status);
+}
+
 void deliver(operation& op, const wire::message& response) {
     if (response.kind == wire::message_kind::error) op.outcome = "rpc_error";
     if (response.is_error) op.outcome = "tool_error";
@@ -112,14 +117,14 @@ void deliver(operation& op, const wire::message& response) {
         deliver_error(op, mcp::code_internal, "the upstream answered with an error that has no id");
         return;
     }
-    op.call->out().push_final(wire::rewrite(response, {{response.id, op.host_id()}}));
+    finish(op, wire::rewrite(response, {{response.id, op.host_id()}}));
 }
 
 void deliver_error(
     operation& op, int code, std::string_view text, std::string_view data, int status
 ) {
     if (op.outcome == "ok") op.outcome = "refused";
-    op.call->out().push_final(wire::make_error(op.host_id(), code, text, data), status);
+    finish(op, wire::make_error(op.host_id(), code, text, data), status);
 }
 
 void deliver_fault(house& in, operation& op, std::size_t server, const base::fault& f) {

@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "catalog/instructions.hpp"
-#include "gateway/lists.hpp"
+#include "gateway/fetch.hpp"
 #include "mcp/uri_template.hpp"
 
 #include <algorithm>
@@ -40,7 +40,8 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
     for (auto server : op->scope.servers) {
         if (in.lists.find(server, list.list_key) == nullptr) unread.push_back(server);
     }
-    if (!unread.empty()) co_await fetch_first_pages(in, op, list, std::move(unread));
+    auto parts = first_pages_of(unread);
+    if (!parts.empty()) co_await fetch_parts(in, op, list, parts);
     std::vector<catalog::route> found;
     bool complete = true;
     for (auto server : op->scope.servers) {

@@ -58,11 +58,6 @@ struct meters::state {
                                           .Help("Requests refused before an operation began")
                                           .Register(registry);
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
-    Counter& coalesced = single(
-        "sluice_progress_coalesced_total", "Progress notes replaced by a newer one before they were sent"
-    );
-    Counter& dropped =
-        single("sluice_notes_dropped_total", "Notes dropped because a stream's bound was reached");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
 
     // Keyed by "server\0method\0outcome": one look-up a call, no label maps built on the way.
@@ -120,8 +115,6 @@ void meters::call_ended(const call_sample& sample) {
 }
 
 void meters::progress_relayed(std::uint64_t n) { state_->relayed.Increment(static_cast<double>(n)); }
-void meters::progress_coalesced(std::uint64_t n) { state_->coalesced.Increment(static_cast<double>(n)); }
-void meters::notes_dropped(std::uint64_t n) { state_->dropped.Increment(static_cast<double>(n)); }
 void meters::cancelled() { state_->cancels.Increment(); }
 
 void meters::refused(std::string_view reason) {

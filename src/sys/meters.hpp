@@ -40,8 +40,6 @@ public:
 
     void call_ended(const call_sample& sample);
     void progress_relayed(std::uint64_t notes = 1);
-    void progress_coalesced(std::uint64_t notes = 1);
-    void notes_dropped(std::uint64_t notes = 1);
     void cancelled();
     void refused(std::string_view reason);  // requests refused before an operation began
 

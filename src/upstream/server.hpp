@@ -72,6 +72,8 @@ public:
     virtual aio::task<> shut_down() = 0;
 };
 
-std::unique_ptr<server> make_server(surroundings around, server_settings settings, stdio_settings stdio);
+std::unique_ptr<server> make_server(
+    surroundings around, server_settings settings, stdio_settings stdio, circuit_settings circuit
+);
 
 }  // namespace sluice::upstream

@@ -21,19 +21,19 @@ class HostFailed(AssertionError):
     pass
 
 
-def _run(argv, env) -> str:
+def _run(argv, env) -> procs.Process:
     done = procs.run(argv, env=env, timeout=TIMEOUT)
     if done.returncode != 0:
         raise HostFailed(f"{' '.join(done.argv[1:])[:300]}\nended with {done.returncode}\n{done.tail()}")
-    return "\n".join(done.out)
+    return done
 
 
 def _json(argv, env) -> dict:
-    out = _run(argv, env)
+    done = _run(argv, env)
     try:
-        return json.loads(out)
+        return json.loads("\n".join(done.out))
     except ValueError:
-        raise HostFailed(f"{' '.join(map(str, argv[1:]))[:300]}\nsaid no JSON:\n{out[-1500:]}") from None
+        raise HostFailed(f"{' '.join(done.argv[1:])[:300]}\nsaid no JSON:\n{done.tail()}") from None
 
 
 class Home:
@@ -137,9 +137,9 @@ def claude(plan):
     with Home() as home:
         binary = os.path.realpath(NODE_MODULES / ".bin" / "claude")
         _run([binary, "mcp", "add", "--transport", "http", "gw", plan["url"]], home.env)
-        out = _run([binary, "mcp", "list"], home.env)
-        if not any(line.startswith("gw:") and "Connected" in line for line in out.splitlines()):
-            raise HostFailed(f"claude mcp list:\n{out}")
+        out = _run([binary, "mcp", "list"], home.env).out
+        if not any(line.startswith("gw:") and "Connected" in line for line in out):
+            raise HostFailed("claude mcp list:\n" + "\n".join(out))
         return {}
 
 

@@ -51,8 +51,8 @@ TEST_SUITE("app/arguments") {
     TEST_CASE("a closed schema refuses an unknown key and suggests the near one") {
         auto closed = R"({"properties":{"count":{"type":"integer"}},"additionalProperties":false})";
         CHECK(
-            made({"cuont=1"}, closed) ==
-            "refused: the tool has no argument 'cuont'; did you mean 'count'?"
+            made({"coun=1"}, closed) ==
+            "refused: the tool has no argument 'coun'; did you mean 'count'?"
         );
     }
 }

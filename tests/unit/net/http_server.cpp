@@ -1,10 +1,11 @@
 #include "net/http_server.hpp"
 
 #include "aio/channel.hpp"
-#include "run.hpp"
+#include "house.hpp"
 
 using namespace sluice;
 using namespace sluice::net;
+using test::house;
 using test::raw_peer;
 
 namespace {
@@ -32,27 +33,6 @@ aio::task<> never_asked(exchange&) {
     FAIL("the handler must not be reached");
     co_return;
 }
-
-struct house {
-    explicit house(http_limits limits = {}, http_server::handler serve = echo)
-        : server(loop, deadlines, limits, std::move(serve)) {
-        REQUIRE(server.listen("127.0.0.1:0"));
-    }
-
-    // Runs the body, then drains; the server must end with nothing left.
-    void run(std::function<aio::task<>(house&)> body) {
-        auto all = [](house& h, std::function<aio::task<>(house&)> inner) -> aio::task<> {
-            co_await inner(h);
-            co_await h.server.drain(std::chrono::seconds(3));
-        };
-        test::run(loop, all(*this, std::move(body)));
-        CHECK(server.counters().open == 0);
-    }
-
-    aio::loop loop;
-    aio::deadlines deadlines{loop.get_executor()};
-    http_server server;
-};
 
 http_limits small_limits() {
     http_limits limits;
@@ -84,7 +64,7 @@ bool has(std::string_view text, std::string_view what) {
 } // namespace
 
 TEST_CASE("a request is answered and its connection kept") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         raw_peer peer(h.loop);
         co_await peer.connect(h.server.port());
@@ -102,7 +82,7 @@ TEST_CASE("a request is answered and its connection kept") {
 }
 
 TEST_CASE("pipelined requests are served in order") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         auto seen =
             co_await ask(h, post("one") + post("two") + post("three", "Connection: close\r\n"));
@@ -117,7 +97,7 @@ TEST_CASE("pipelined requests are served in order") {
 }
 
 TEST_CASE("HTTP/1.0 is answered and closed") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         auto seen = co_await ask(h, "GET /x HTTP/1.0\r\n\r\n");
         CHECK(begins(seen, "HTTP/1.1 200 OK\r\n"));
@@ -126,7 +106,7 @@ TEST_CASE("HTTP/1.0 is answered and closed") {
 }
 
 TEST_CASE("HEAD and unknown methods reach the handler; HEAD gets no body") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         auto head = co_await ask(h, "HEAD /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
         CHECK(has(head, "Content-Length: 8\r\n"));
@@ -164,7 +144,7 @@ TEST_CASE("ambiguous framing is refused with 400 and the connection closed") {
 }
 
 TEST_CASE("a chunked body is put together") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         raw_peer peer(h.loop);
         co_await peer.connect(h.server.port());
@@ -180,7 +160,7 @@ TEST_CASE("a chunked body is put together") {
 }
 
 TEST_CASE("a body over the limit is answered 413 without being read, and the host sees it") {
-    house h(small_limits());
+    house h(small_limits(), echo);
     h.run([](house& h) -> aio::task<> {
         auto sized = co_await ask(h, post(std::string(300'000, 'x')));
         CHECK(begins(sized, "HTTP/1.1 413 "));
@@ -196,7 +176,7 @@ TEST_CASE("a body over the limit is answered 413 without being read, and the hos
 }
 
 TEST_CASE("broken chunking is a 400") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         auto seen = co_await ask(
             h, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
@@ -219,7 +199,7 @@ TEST_CASE("headers over the limit are answered 431") {
 }
 
 TEST_CASE("a slow head is answered 408, a slow body too") {
-    house h(small_limits());
+    house h(small_limits(), echo);
     h.run([](house& h) -> aio::task<> {
         auto head = co_await ask(h, "GET / HTTP/1.1\r\nHost: a\r\n");
         CHECK(begins(head, "HTTP/1.1 408 "));
@@ -230,7 +210,7 @@ TEST_CASE("a slow head is answered 408, a slow body too") {
 }
 
 TEST_CASE("an idle connection is closed without a word") {
-    house h(small_limits());
+    house h(small_limits(), echo);
     h.run([](house& h) -> aio::task<> {
         auto silent = co_await ask(h, "");
         CHECK(silent.empty());
@@ -240,7 +220,7 @@ TEST_CASE("an idle connection is closed without a word") {
 }
 
 TEST_CASE("Expect: 100-continue is answered when the body is read") {
-    house h;
+    house h({}, echo);
     h.run([](house& h) -> aio::task<> {
         raw_peer peer(h.loop);
         co_await peer.connect(h.server.port());
@@ -287,7 +267,7 @@ TEST_CASE("a handler that never answers yields 500") {
 TEST_CASE("connections over the limit are told 503") {
     http_limits limits;
     limits.max_connections = 1;
-    house h(limits);
+    house h(limits, echo);
     h.run([](house& h) -> aio::task<> {
         raw_peer first(h.loop);
         co_await first.connect(h.server.port());
