@@ -156,7 +156,7 @@ TEST_CASE("a value of the wrong shape is said so") {
     wrong("allowed_hosts: [[a]]", "allowed_hosts[0]: must be a single value, not a list");
     wrong("merge_instructions: yes", "\"yes\" must be true or false");
     wrong(
-        "log: {level: wran}", "is not one of debug, info, warn, error, off; did you mean \"warn\"?"
+        "log: {level: warm}", "is not one of debug, info, warn, error, off; did you mean \"warn\"?"
     );
     wrong("limits: {connections: 0}", "must be at least 1");
     wrong("limits: {connections: -1}", "\"-1\" is not a whole number");
