@@ -156,7 +156,7 @@ TEST_CASE("a value of the wrong shape is said so") {
     wrong("allowed_hosts: [[a]]", "allowed_hosts[0]: must be a single value, not a list");
     wrong("merge_instructions: yes", "\"yes\" must be true or false");
     wrong(
-        "log: {level: warm}", "is not one of debug, info, warn, error, off; did you mean \"warn\"?"
+        "log: {level: wran}", "is not one of debug, info, warn, error, off; did you mean \"warn\"?"
     );
     wrong("limits: {connections: 0}", "must be at least 1");
     wrong("limits: {connections: -1}", "\"-1\" is not a whole number");
@@ -185,6 +185,9 @@ TEST_CASE(
     auto got = problems(with_server("    auth_type: bearer_token\n    auth_value: ${NOPE}\n"));
     CHECK(has(got, "t.yaml:5:17: mcp_servers.one.auth_value: environment variable NOPE is not set")
     );
+    got = problems("mcp_servers: {one: {url: \"${NOPE}\"}}\n");
+    CHECK(has(got, "url: environment variable NOPE is not set"));
+    CHECK(has(got, "\n1 problem\n"));
     got = problems(
         "limits: {body: \"${TOKEN}\"}\nlog: {level: os.environ/TOKEN}\n" + with_server("")
     );
