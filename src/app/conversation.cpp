@@ -89,7 +89,9 @@ base::result<mcp_client_settings> settings_of(const talk_options& options) {
 int run(conversation& c, aio::task<> job) {
     watch_signals(c);
     c.tasks.spawn(std::move(job));
-    c.loop.run();
+    // Not until the loop has no work: the pool keeps idle connections.
+    while (c.tasks.size() > 0)
+        c.loop.run_one();
     return c.status;
 }
 
