@@ -1,12 +1,76 @@
 #include "app/serve.hpp"
 
+#include "app/config.hpp"
+#include "app/runtime.hpp"
+#include "sys/log.hpp"
+
+#include <sys/resource.h>
+
+#include <boost/asio/signal_set.hpp>
+
 #include <cstdio>
 
 namespace sluice::app {
 
-int serve(const std::string&) {
-    std::fputs("sluice: serve is not built yet\n", stderr);
-    return 2;
+namespace {
+
+// Ten thousand open streams need as many descriptors; the soft limit is often 1024.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+    sys::log_line(sys::log_level::warn, "limit").field("text", "RLIMIT_NOFILE could not be raised");
 }
 
-} // namespace sluice::app
+void say(const std::string& line) {
+    std::fputs((line + "\n").c_str(), stdout);
+    std::fflush(stdout);
+}
+
+aio::task<> drain(runtime& gateway, bool& drained) {
+    co_await aio::keep_running_when_cancelled();
+    co_await gateway.drain();
+    drained = true;
+}
+
+}  // namespace
+
+int serve(const std::string& config_file) {
+    auto loaded = load_config(config_file);
+    if (!loaded.ok()) {
+        std::fputs(render(loaded.problems).c_str(), stderr);
+        return 2;
+    }
+    sys::configure_log(loaded.values.log);
+    raise_descriptor_limit();
+    aio::on_child_crash([](std::string_view room, std::string_view what) {
+        sys::log_line(sys::log_level::error, "crash").field("room", room).field("what", what);
+    });
+    aio::loop loop(1);
+    runtime gateway(loop, std::move(loaded.values));
+    auto started = gateway.start();
+    if (!started) {
+        std::fputs(("sluice: " + started.error().message + "\n").c_str(), stderr);
+        return 1;
+    }
+    say("listening on " + gateway.endpoint());
+    if (!gateway.admin_address().empty()) say("admin on " + gateway.admin_address());
+
+    aio::nursery closing(loop.get_executor(), "app");
+    bool drained = false;
+    boost::asio::signal_set signals(loop, SIGTERM, SIGINT);
+    signals.async_wait([&](const aio::error_code& error, int) {
+        if (error) return;
+        auto job = drain(gateway, drained);
+        closing.spawn(std::move(job));
+        signals.async_wait([](const aio::error_code& again, int) {
+            if (!again) std::_Exit(130);  // a second signal: the person means it
+        });
+    });
+    while (!drained) loop.run_one();
+    loop.poll();  // the completions of what ended last
+    return 0;
+}
+
+}  // namespace sluice::app

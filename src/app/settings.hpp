@@ -10,6 +10,8 @@
 #include "sys/log_settings.hpp"
 #include "upstream/settings.hpp"
 
+#include <string>
+
 namespace sluice::app {
 
 struct settings {
@@ -20,6 +22,8 @@ struct settings {
     gateway::settings gateway;
     upstream::settings upstream;
     sys::log_settings log;
+    // SHA-256 of what hosts can see of the configuration; cursors are bound to it.
+    std::string registry_digest;
 };
 
 } // namespace sluice::app

@@ -67,6 +67,15 @@ base::result<void> read_item(
     return {};
 }
 
+std::optional<std::string> revision_in(wire::object_view result) {
+    auto meta = result.find("_meta");
+    if (!meta || wire::kind_of(*meta) != wire::kind::object) return std::nullopt;
+    auto revision = wire::object_view(*meta).find("revision");
+    if (!revision) return std::nullopt;
+    bool usable = wire::kind_of(*revision) == wire::kind::string || wire::is_integer(*revision);
+    return usable ? std::optional(std::string(*revision)) : std::nullopt;
+}
+
 }  // namespace
 
 base::result<page>
@@ -84,6 +93,7 @@ read_page(std::string_view result_text, std::string_view list_key, const item_ru
         auto read = read_item(item, key_member(list_key), rule, out);
         if (!read) return read.error();
     }
+    out.revision = revision_in(result);
     auto cursor = result.find("nextCursor");
     if (!cursor || wire::kind_of(*cursor) == wire::kind::null) return out;
     if (wire::kind_of(*cursor) != wire::kind::string) return broken("nextCursor is no string");
@@ -91,11 +101,21 @@ read_page(std::string_view result_text, std::string_view list_key, const item_ru
     return out;
 }
 
-std::string with_items(std::string_view result_text, std::string_view list_key, const page& p) {
-    auto list = wire::object_view(result_text).find(list_key);
-    if (!list || !p.changed) return std::string(result_text);
-    std::string items = "[" + base::join(p.items, ",") + "]";
-    std::array<wire::edit, 1> edits = {{{locate(result_text, *list), items}}};
+std::string with_items(
+    std::string_view result_text, std::string_view list_key, const page& p,
+    const std::optional<std::string>& next_cursor
+) {
+    wire::object_view result(result_text);
+    std::string items;
+    std::vector<wire::edit> edits;
+    if (p.changed) {
+        items = "[" + base::join(p.items, ",") + "]";
+        edits.push_back({locate(result_text, *result.find(list_key)), items});
+    }
+    if (next_cursor) edits.push_back({locate(result_text, *result.find("nextCursor")), *next_cursor});
+    std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) {
+        return a.where.begin < b.where.begin;
+    });
     return wire::splice(result_text, edits);
 }
 

@@ -28,14 +28,19 @@ struct page {
     std::vector<std::string> natives;  // the key of every item of the upstream, dropped ones too
     bool changed = false;              // something was dropped or rewritten
     std::optional<std::string> next_cursor;  // exact JSON text, a string literal
+    std::optional<std::string> revision;     // _meta.revision, exact JSON text, string or integer
 };
 
 // `result_text` is a validated JSON object. errc::protocol when it holds no such list, or an item that
 // is no object, lacks its key, or has it twice.
 base::result<page> read_page(std::string_view result_text, std::string_view list_key, const item_rule& rule);
 
-// The upstream's own result with its list replaced; all other members untouched.
-std::string with_items(std::string_view result_text, std::string_view list_key, const page& p);
+// The upstream's own result with its list and its cursor replaced; all other members untouched.
+// `next_cursor` must be given exactly when the page has one.
+std::string with_items(
+    std::string_view result_text, std::string_view list_key, const page& p,
+    const std::optional<std::string>& next_cursor
+);
 
 struct server_outcome {
     std::string server;

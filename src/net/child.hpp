@@ -44,7 +44,9 @@ public:
     virtual std::string how_it_ended() const = 0;
 };
 
-// The guard's far end. Start once, before the first child; every spawn registers with it.
+// The guard's far end. Start once, before the first child; every spawn registers with it. Outlives
+// every child. Destroying it kills what is still registered. Needs main() to hand `guard-children`
+// to guard_main(), and SIGPIPE ignored (start() does that when nobody has).
 class child_guard {
 public:
     static base::result<std::unique_ptr<child_guard>> start();

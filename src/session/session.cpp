@@ -18,14 +18,18 @@ void call::cancel(std::string reason_json) {
     if (cancelled_) return;
     cancelled_ = true;
     reason_ = std::move(reason_json);
-    if (interrupt_) interrupt_();
+    for (auto& interrupt : interrupts_) interrupt();
 }
+
+call::watch::watch(call& of, std::function<void()> interrupt)
+    : of_(of), it_(of.interrupts_.insert(of.interrupts_.end(), std::move(interrupt))) {}
 
 session::session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters)
     : who_(std::move(who)),
       bounds_(bounds),
       counters_(counters),
       calls_(ex, "session"),
+      asks_(ex),
       last_used_(aio::clock::now()),
       ended_(ex) {}
 
@@ -132,6 +136,7 @@ aio::task<> session::live() {
         if (aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
     }
     ending_ = true;
+    asks_.drop_all();
     for (auto& [id, c] : listed_) c->cancel({});
     for (auto& [handle, s] : streams_) s->end(ending::session_ended);
     co_await calls_.join();

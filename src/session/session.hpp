@@ -7,12 +7,14 @@
 #include "aio/task.hpp"
 #include "base/result.hpp"
 #include "mcp/revision.hpp"
+#include "session/asks.hpp"
 #include "session/settings.hpp"
 #include "session/stream.hpp"
 #include "wire/token.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,8 +50,18 @@ public:
     void cancel(std::string reason_json);
     bool is_cancelled() const { return cancelled_; }
     const std::string& reason() const { return reason_; }
-    // Set by the coroutine around a wait; cleared after it.
-    void on_cancel(std::function<void()> interrupt) { interrupt_ = std::move(interrupt); }
+    // Runs `interrupt` when the call is cancelled, as long as it lives. Several may stand at once.
+    class watch {
+    public:
+        watch(call& of, std::function<void()> interrupt);
+        watch(const watch&) = delete;
+        watch& operator=(const watch&) = delete;
+        ~watch() { of_.interrupts_.erase(it_); }
+
+    private:
+        call& of_;
+        std::list<std::function<void()>>::iterator it_;
+    };
 
 private:
     wire::token host_id_;
@@ -57,7 +69,7 @@ private:
     std::uint32_t number_;
     bool cancelled_ = false;
     std::string reason_;
-    std::function<void()> interrupt_;
+    std::list<std::function<void()>> interrupts_;
 };
 
 // What the gateway hangs on a session (its upstream links); destroyed after all calls have ended.
@@ -92,6 +104,9 @@ public:
     void cancel(const wire::token& host_id, std::string reason_json);
     std::size_t calls_under_way() const { return listed_.size(); }
 
+    // Questions of upstreams that wait for this host.
+    asks& questions() { return asks_; }
+
     // Runs a coroutine of one of its calls; joined before the session is gone.
     void spawn(aio::task<> work) { calls_.spawn(std::move(work)); }
 
@@ -122,6 +137,7 @@ private:
     std::unordered_multimap<wire::token, std::shared_ptr<call>> listed_;
     std::map<std::string, std::shared_ptr<stream>, std::less<>> streams_;
     std::shared_ptr<stream> standing_;
+    asks asks_;
     std::uint64_t next_stream_ = 1;
     std::string log_level_;
     std::unique_ptr<attachment> held_;

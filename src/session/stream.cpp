@@ -4,6 +4,14 @@
 
 namespace sluice::session {
 
+namespace {
+
+bool is_kept(const event& e) {
+    return e.kind == event_kind::final || e.kind == event_kind::question;
+}
+
+}  // namespace
+
 stream::stream(
     aio::executor ex, std::string handle, std::size_t finals, const settings& bounds,
     stream_counters& counters
@@ -13,25 +21,31 @@ stream::stream(
       bounds_(bounds),
       counters_(counters),
       last_event_at_(aio::clock::now()),
-      readable_(ex) {}
+      detached_at_(last_event_at_),
+      readable_(ex),
+      detached_(ex) {}
 
 stream::~stream() { counters_.bytes -= bytes_; }
 
 void stream::push_note(std::string bytes) {
-    push({0, event_kind::note, std::move(bytes), 0, 0});
+    push({0, event_kind::note, std::move(bytes), 0, 0, 0});
     ++counters_.notes;
 }
 
-void stream::push_progress(std::string bytes, std::uint32_t call) {
-    push({0, event_kind::progress, std::move(bytes), 0, call});
+void stream::push_question(std::string bytes) {
+    push({0, event_kind::question, std::move(bytes), 0, 0, 0});
 }
 
-void stream::push_final(std::string bytes) {
-    push({0, event_kind::final, std::move(bytes), 0, 0});
+void stream::push_progress(std::string bytes, std::uint32_t call) {
+    push({0, event_kind::progress, std::move(bytes), 0, call, 0});
+}
+
+void stream::push_final(std::string bytes, int http_status) {
+    push({0, event_kind::final, std::move(bytes), 0, 0, http_status});
     forgo_final();
 }
 
-void stream::push_pause(std::uint32_t retry_ms) { push({0, event_kind::pause, {}, retry_ms, 0}); }
+void stream::push_pause(std::uint32_t retry_ms) { push({0, event_kind::pause, {}, retry_ms, 0, 0}); }
 
 void stream::forgo_final() {
     if (finals_left_ > 0 && --finals_left_ == 0) end(ending::finished);
@@ -72,8 +86,8 @@ void stream::drop_at(std::size_t index) {
 }
 
 void stream::trim() {
-    // Finals stay for resume whatever the ring's bounds; they are few and bounded by themselves.
-    while (over_bounds() && first_unsent() > 0 && log_.front().kind != event_kind::final) drop_at(0);
+    // Finals and questions stay for resume whatever the ring's bounds; they are few and bounded by themselves.
+    while (over_bounds() && first_unsent() > 0 && !is_kept(log_.front())) drop_at(0);
     std::size_t unsent = first_unsent();
     auto newest = log_.size() - 1;
     if (over_bounds() && log_[newest].kind == event_kind::progress) {
@@ -120,7 +134,18 @@ bool stream::attach(std::uint64_t after_position) {
     return true;
 }
 
-void stream::detach() { attached_ = false; }
+void stream::detach() {
+    attached_ = false;
+    detached_at_ = aio::clock::now();
+    detached_.wake();
+}
+
+aio::task<> stream::wait_detached(aio::instant until) {
+    while (attached_) {
+        bool woken = co_await detached_.wait(until);
+        if (!woken) co_return;
+    }
+}
 
 void stream::close_reader() {
     reader_closed_ = true;

@@ -21,7 +21,8 @@
 namespace sluice::session {
 
 enum class event_kind : std::uint8_t {
-    note,      // a notification or a request of an upstream
+    note,      // a notification of an upstream
+    question,  // a request of an upstream; never dropped
     progress,  // may be replaced by a newer one of the same call
     final,     // a call's one response
     pause,     // the upstream closed its stream on purpose; the host may come back after retry_ms
@@ -33,6 +34,7 @@ struct event {
     std::string bytes;
     std::uint32_t retry_ms = 0;  // pause only
     std::uint32_t call = 0;      // progress: which call of this stream
+    int http_status = 0;         // final: the status it deserves when nothing was streamed; 0 = 200
 };
 
 // How a stream stopped without (all of) its finals.
@@ -57,8 +59,9 @@ public:
     const std::string& handle() const { return handle_; }
 
     void push_note(std::string bytes);
+    void push_question(std::string bytes);
     void push_progress(std::string bytes, std::uint32_t call);
-    void push_final(std::string bytes);
+    void push_final(std::string bytes, int http_status = 0);
     void push_pause(std::uint32_t retry_ms);
     void end(ending how);
     // One of several expected responses will never come (a cancelled call of a batch).
@@ -79,6 +82,12 @@ public:
     bool attach(std::uint64_t after_position);
     void detach();
     bool attached() const { return attached_; }
+    // When the last reader left; meaningless while one is attached.
+    aio::instant detached_at() const { return detached_at_; }
+    // Returns when nobody reads, or at `until`.
+    aio::task<> wait_detached(aio::instant until);
+    // Position of the first event that no reader has taken.
+    std::uint64_t next_unsent() const { return reader_; }
     // Makes the present reader's next() return errc::closed (its connection is gone).
     void close_reader();
     // Finals that the reader takes whole (a JSON answer): moves the bytes out, nothing is kept.
@@ -107,7 +116,9 @@ private:
     bool reader_closed_ = false;
     ending ended_ = ending::none;
     aio::instant last_event_at_;
+    aio::instant detached_at_;
     aio::signal_flag readable_;
+    aio::signal_flag detached_;
 };
 
 }  // namespace sluice::session

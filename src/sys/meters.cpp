@@ -57,12 +57,11 @@ struct meters::state {
                                           .Name("sluice_requests_refused_total")
                                           .Help("Requests refused before an operation began")
                                           .Register(registry);
+    Family<Counter>& questions = prometheus::BuildCounter()
+                                     .Name("sluice_questions_total")
+                                     .Help("Questions of upstreams to hosts, by method and ending")
+                                     .Register(registry);
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
-    Counter& coalesced = single(
-        "sluice_progress_coalesced_total", "Progress notes replaced by a newer one before they were sent"
-    );
-    Counter& dropped =
-        single("sluice_notes_dropped_total", "Notes dropped because a stream's bound was reached");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
 
     // Keyed by "server\0method\0outcome": one look-up a call, no label maps built on the way.
@@ -120,9 +119,13 @@ void meters::call_ended(const call_sample& sample) {
 }
 
 void meters::progress_relayed(std::uint64_t n) { state_->relayed.Increment(static_cast<double>(n)); }
-void meters::progress_coalesced(std::uint64_t n) { state_->coalesced.Increment(static_cast<double>(n)); }
-void meters::notes_dropped(std::uint64_t n) { state_->dropped.Increment(static_cast<double>(n)); }
 void meters::cancelled() { state_->cancels.Increment(); }
+
+void meters::question_ended(std::string_view method, std::string_view ending) {
+    bool known = method == "elicitation/create" || method == "sampling/createMessage" || method == "roots/list";
+    std::string kind = known ? std::string(method) : "other";
+    state_->questions.Add({{"method", kind}, {"ending", std::string(ending)}}).Increment();
+}
 
 void meters::refused(std::string_view reason) {
     auto it = state_->known_refusals.find(reason);

@@ -38,7 +38,7 @@ struct auth_settings {
 // After `failures` failed connects or calls in a row the server is left alone for about `open_for`
 // (jittered ± 20 %), then one probe decides.
 struct circuit_settings {
-    std::uint32_t failures = 5; // 0 = never open
+    std::size_t failures = 5; // 0 = never open
     std::chrono::milliseconds open_for{15'000};
 };
 
@@ -96,6 +96,11 @@ struct server_settings {
     std::map<std::string, std::string> tool_name_to_description;
     std::vector<std::string> access_groups;
     bool allow_all_keys = false; // every key may use it, also keys that name other servers only
+
+    // Which questions to the person or model at the host this server may ask.
+    bool allow_elicitation = false;
+    bool allow_sampling = false;
+    bool allow_roots = false;
 
     std::chrono::milliseconds timeout{60'000};        // silence on one call; progress resets it
     std::chrono::milliseconds max_timeout{3'600'000}; // the whole call; nothing resets it

@@ -130,7 +130,8 @@ private:
 // WTF-8 form, so different texts stay different.
 std::string unescape(std::string_view json_string);
 
-// Text to a JSON string literal; escapes only what JSON demands.
+// Text to a JSON string literal; escapes only what JSON demands. Always valid JSON: lone surrogates
+// of unescape() go back to escapes, other bytes that are not UTF-8 become U+FFFD.
 std::string quote(std::string_view utf8);
 
 // A JSON integer: no fraction, no exponent. -0 counts.

@@ -204,3 +204,26 @@ def stop_all_on_sigterm() -> None:
     def leave(number, _frame):
         raise SystemExit(128 + number)
     signal.signal(signal.SIGTERM, leave)
+
+
+def with_variable(name: str) -> list[int]:
+    """Processes whose environment has this variable: finds the ones a child detached from us, by a mark
+    that only that child was given."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                if any(item.startswith(name.encode() + b"=") for item in environ.read().split(b"\0")):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def end(pid: int, grace: float = 2.0) -> None:
+    """TERM, then KILL, to one process that is not our child."""
+    _try_kill(pid, signal.SIGTERM)
+    try:
+        wait_until(lambda: not alive(pid), grace, f"process {pid} to end")
+    except AssertionError:
+        _try_kill(pid, signal.SIGKILL)

@@ -1,0 +1,63 @@
+#include "app/config.hpp"
+
+#include "app/config_checks.hpp"
+#include "app/config_read.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace sluice::app {
+
+namespace {
+
+settings read_all(const yaml_node& root, problem_list& problems) {
+    draft file;
+    section top{&root, root.where, ""};
+    read_map(root, "", "", file, file_keys(), problems);
+    if (!root.is_map()) return {};
+    check_front(top, file, problems);
+    auto sections = read_servers(top, file, problems);
+    check_names(sections, file.out.upstream.servers, file.out.catalog.separator, problems);
+    read_keys(top, file, problems);
+    check_admission(top, file, problems);
+    return std::move(file.out);
+}
+
+std::optional<std::string> from_process(std::string_view name) {
+    const char* value = std::getenv(std::string(name).c_str());
+    if (value == nullptr) return std::nullopt;
+    return std::string(value);
+}
+
+} // namespace
+
+loaded_config
+parse_config(const std::string& text, const std::string& file, const environment& env) {
+    loaded_config out;
+    problem_list problems;
+    auto root = parse_document(text, env, problems);
+    if (root) out.values = read_all(*root, problems);
+    out.problems = std::move(problems).take(file);
+    return out;
+}
+
+loaded_config load_config(const std::string& file) {
+    errno = 0;
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    // An empty file sets failbit on `text`, which says nothing.
+    if (in) text << in.rdbuf();
+    if (!in || in.bad() || (errno != 0 && text.str().empty())) {
+        loaded_config out;
+        out.problems.push_back(
+            {file, {}, {}, "cannot be read: " + std::string(std::strerror(errno)), {}}
+        );
+        return out;
+    }
+    return parse_config(text.str(), file, from_process);
+}
+
+} // namespace sluice::app

@@ -1,0 +1,182 @@
+#include "front/answers.hpp"
+
+#include "mcp/errors.hpp"
+#include "wire/message.hpp"
+#include "wire/sse.hpp"
+
+namespace sluice::front {
+
+namespace {
+
+net::fields json_headers(extra_headers& headers) {
+    net::fields out;
+    out.add("Content-Type", "application/json");
+    for (auto& [name, value] : headers) out.add(name, value);
+    return out;
+}
+
+std::string event_id(const session::stream& s, std::uint64_t position) {
+    return s.handle() + "." + std::to_string(position);
+}
+
+// One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as well.
+std::string frame(const session::stream& s, const session::event& e) {
+    std::string out = "id: " + event_id(s, e.position) + "\nevent: message\ndata: ";
+    out.reserve(out.size() + e.bytes.size() + 2);
+    return out.append(e.bytes).append("\n\n");
+}
+
+std::string priming(const session::stream& s, std::uint64_t position, std::chrono::milliseconds retry) {
+    return "id: " + event_id(s, position) + "\nretry: " + std::to_string(retry.count()) + "\ndata: \n\n";
+}
+
+// Reads a stream while this object lives; whatever ends the reading frees it for another.
+class reading {
+public:
+    explicit reading(session::stream& s) : s_(s) {}
+    reading(const reading&) = delete;
+    reading& operator=(const reading&) = delete;
+    ~reading() { s_.detach(); }
+
+private:
+    session::stream& s_;
+};
+
+aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
+    net::response_head head;
+    head.headers.add("Content-Type", "text/event-stream");
+    head.headers.add("Cache-Control", "no-cache");
+    head.headers.add("X-Accel-Buffering", "no");
+    for (auto& [name, value] : headers) head.headers.add(name, value);
+    auto started = co_await http.start_stream(std::move(head));
+    co_return started.ok();
+}
+
+// The stream's rest as events until it is done, pauses, or the connection is gone.
+aio::task<bool> write_events(net::exchange& http, session::stream& s, const settings& front) {
+    for (;;) {
+        auto got = co_await s.next(aio::clock::now() + front.keepalive);
+        std::string text;
+        if (!got) {
+            if (got.error().code != base::errc::timeout) co_return false;
+            text = wire::comment("keep-alive");
+        } else if (*got == nullptr) {
+            co_return true;
+        } else if ((*got)->kind == session::event_kind::pause) {
+            text = priming(s, (*got)->position, std::chrono::milliseconds((*got)->retry_ms));
+            auto paused = co_await http.write(std::move(text));
+            co_return paused.ok();
+        } else {
+            text = frame(s, **got);
+        }
+        auto written = co_await http.write(std::move(text));
+        if (!written) co_return false;
+    }
+}
+
+aio::task<> run_events(net::exchange& http, std::shared_ptr<session::stream> s, std::string first,
+                       stream_rules rules) {
+    bool open = co_await open_events(http, rules.headers);
+    if (!open) co_return;
+    http.on_peer_gone([weak = std::weak_ptr(s)] {
+        if (auto alive = weak.lock()) alive->close_reader();
+    });
+    if (!first.empty()) {
+        auto written = co_await http.write(std::move(first));
+        if (!written) co_return;
+    }
+    bool whole = co_await write_events(http, *s, rules.front);
+    if (whole) [[maybe_unused]] auto finished = co_await http.finish();
+}
+
+// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled call.
+aio::task<> answer_finals(net::exchange& http, session::stream& s, const session::event* first,
+                          stream_rules rules) {
+    int status = first->http_status == 0 ? 200 : first->http_status;
+    std::string body = s.take(*first);
+    if (rules.batch) {
+        body.insert(body.begin(), '[');
+        for (;;) {
+            auto more = co_await s.next(aio::clock::now());
+            if (!more || *more == nullptr) break;
+            body += "," + s.take(**more);
+        }
+        body += ']';
+        status = 200;
+    }
+    co_await answer_json(http, status, std::move(body), rules.headers);
+}
+
+}  // namespace
+
+aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers) {
+    net::response out;
+    out.status = status;
+    out.headers = json_headers(headers);
+    out.body = std::move(body);
+    [[maybe_unused]] auto written = co_await http.respond(std::move(out));
+}
+
+aio::task<> refuse(
+    net::exchange& http, int status, int code, std::string message, std::string id_text, extra_headers headers
+) {
+    if (id_text.empty()) id_text = "null";
+    co_await answer_json(http, status, wire::make_error(id_text, code, message), std::move(headers));
+}
+
+aio::task<> answer_empty(net::exchange& http, int status, extra_headers headers) {
+    net::response out;
+    out.status = status;
+    for (auto& [name, value] : headers) out.headers.add(name, value);
+    [[maybe_unused]] auto written = co_await http.respond(std::move(out));
+}
+
+aio::task<> answer_stream(
+    net::exchange& http, std::shared_ptr<session::session> host, std::shared_ptr<session::stream> from,
+    stream_rules rules
+) {
+    from->attach(0);
+    reading held(*from);
+    auto soon = aio::clock::now() + rules.front.sse_after;
+    auto first = co_await from->next(soon);
+    // A batch is JSON only when all of it is there; its first final alone decides nothing.
+    while (rules.batch && !from->done() && first && *first != nullptr &&
+           (*first)->kind == session::event_kind::final) {
+        auto more = co_await from->next(soon);
+        if (!more || *more == nullptr || (*more)->kind != session::event_kind::final) break;
+    }
+    if (rules.batch) {
+        from->detach();
+        from->attach(0);
+        first = co_await from->next(aio::clock::now());
+    }
+    bool only_finals = first && *first != nullptr && (*first)->kind == session::event_kind::final &&
+                       (!rules.batch || from->done());
+    if (only_finals && from->done()) {
+        co_await answer_finals(http, *from, *first, rules);
+        from->forget();
+        host->drop_stream(*from);
+        co_return;
+    }
+    from->detach();
+    from->attach(0);
+    std::string prime;
+    if (mcp::allows_priming(rules.revision) && !from->done()) prime = priming(*from, 0, rules.front.retry);
+    co_await run_events(http, from, std::move(prime), std::move(rules));
+}
+
+aio::task<> serve_events(
+    net::exchange& http, std::shared_ptr<session::session> host, std::shared_ptr<session::stream> from,
+    std::uint64_t after, bool resumed, stream_rules rules
+) {
+    from->attach(after);
+    reading held(*from);
+    host->touch();
+    std::string prime;
+    // A resumed R4 stream begins with an id, or stock clients lose their place.
+    if (mcp::allows_priming(rules.revision)) prime = priming(*from, resumed ? after : 0, rules.front.retry);
+    co_await run_events(http, from, std::move(prime), std::move(rules));
+    host->touch();
+}
+
+}  // namespace sluice::front

@@ -1,0 +1,64 @@
+// The MCP endpoint over HTTP: turns requests into operations and operations into answers.
+// Made once; `serve` is the handler of the listener. Spec: Streamable HTTP transport, R2–R4.
+#pragma once
+
+#include "aio/task.hpp"
+#include "front/answers.hpp"
+#include "front/guard.hpp"
+#include "front/routes.hpp"
+#include "front/settings.hpp"
+#include "gateway/gateway.hpp"
+#include "net/http_server.hpp"
+#include "policy/keyring.hpp"
+#include "sys/meters.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sluice::front {
+
+class front {
+public:
+    front(gateway::gateway& through, const policy::keyring& keys, settings from, bool loopback);
+
+    aio::task<> serve(net::exchange& http);
+
+private:
+    // What every endpoint knows before it looks at the method.
+    struct visit {
+        policy::caller who;
+        catalog::scope where;
+        extra_headers headers;  // CORS and debugging, for whatever answer
+        std::shared_ptr<const net::fields> upward;
+    };
+
+    aio::task<base::result<visit>> admit(net::exchange& http);
+    aio::task<> serve_post(net::exchange& http, visit v);
+    aio::task<> serve_get(net::exchange& http, visit v);
+    aio::task<> serve_delete(net::exchange& http, visit v);
+    aio::task<> serve_options(net::exchange& http);
+
+    aio::task<> serve_message(net::exchange& http, visit v, std::string body);
+    aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
+    aio::task<> serve_initialize(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
+    aio::task<> serve_request(net::exchange& http, visit v, std::shared_ptr<session::session> host,
+                              std::shared_ptr<const wire::message> m);
+    aio::task<> serve_without_session(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
+
+    // The session a request names; a fault carries the status it deserves in http_status.
+    base::result<std::shared_ptr<session::session>> find_session(const net::request_head& head, const visit& v);
+    base::result<void> begin(const visit& v, std::shared_ptr<session::session> host,
+                             std::shared_ptr<session::stream> out, std::shared_ptr<const wire::message> m,
+                             std::uint32_t number, aio::instant arrived);
+    void explain(visit& v, const net::request_head& head) const;
+    extra_headers cors(const net::request_head& head) const;
+
+    gateway::gateway& through_;
+    const policy::keyring& keys_;
+    settings settings_;
+    guard guard_;
+    bool forwards_headers_;
+};
+
+}  // namespace sluice::front

@@ -1,0 +1,144 @@
+#include "gateway/fetch.hpp"
+
+#include "aio/nursery.hpp"
+#include "catalog/instructions.hpp"
+#include "gateway/links.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sluice::gateway {
+
+namespace {
+
+constexpr std::size_t max_lookup_pages = 100;
+
+policy::item_kind kind_of(const mcp::method_info& list) {
+    if (list.id == mcp::method::tools_list) return policy::item_kind::tool;
+    if (list.id == mcp::method::prompts_list) return policy::item_kind::prompt;
+    return policy::item_kind::resource;
+}
+
+// Permission, public name and description override of one item.
+catalog::item_rule rule_for(house& in, const operation& op, const mcp::method_info& list, std::size_t server) {
+    return [&in, &op, &list, server](const std::string& native) {
+        catalog::verdict v;
+        const auto& settings = in.names.server(server);
+        v.keep = in.authoriser.may(*op.caller, settings, kind_of(list), native);
+        if (!v.keep) return v;
+        bool tool = list.id == mcp::method::tools_list;
+        if (!tool && list.id != mcp::method::prompts_list) return v;
+        auto shown = tool ? in.names.public_tool(op.scope, server, native)
+                          : in.names.public_name(op.scope, server, native);
+        if (shown != native) v.name = std::move(shown);
+        if (!tool) return v;
+        auto it = settings.tool_name_to_description.find(native);
+        if (it != settings.tool_name_to_description.end()) v.description = it->second;
+        return v;
+    };
+}
+
+std::shared_ptr<const wire::message> list_request(const mcp::method_info& list, std::string_view cursor) {
+    std::string params = cursor.empty() ? "{}" : "{\"cursor\":" + std::string(cursor) + "}";
+    auto parsed = wire::parse_message(wire::make_request("0", list.text, params));
+    return std::make_shared<const wire::message>(std::move(*parsed));
+}
+
+// The same walk for another request than the host's own.
+shared_operation with_message(
+    const shared_operation& op, const mcp::method_info& method, std::shared_ptr<const wire::message> m
+) {
+    auto copy = std::make_shared<operation>(*op);
+    copy->message = std::move(m);
+    copy->method = &method;
+    return copy;
+}
+
+aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& list, part& into) {
+    co_await aio::keep_running_when_cancelled();
+    auto server = into.server;
+    auto until = aio::clock::now() + in.names.server(server).list_timeout;
+    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, until);
+    if (!link) {
+        into.got = link.error();
+        co_return;
+    }
+    if (!catalog::has_capability((*link)->peer().capabilities, list.capability)) {
+        into.left_out = true;
+        in.lists.learn(server, list.list_key, {{}, true, {}});
+        co_return;
+    }
+    auto inner = with_message(op, list, list_request(list, into.cursor));
+    auto what = list_call(in, server);
+    auto answer = co_await ask(in, inner, std::move(what));
+    if (!answer) {
+        into.got = answer.error();
+        co_return;
+    }
+    into.got = page_of(in, *op, list, server, *answer);
+    if (into.got && into.cursor.empty()) learn(in, list, server, *into.got);
+}
+
+}  // namespace
+
+request_to list_call(house& in, std::size_t server) {
+    request_to what;
+    what.server = server;
+    what.silence = in.names.server(server).list_timeout;
+    what.longest = in.names.server(server).list_timeout;
+    what.relay_notes = false;
+    return what;
+}
+
+base::result<catalog::page> page_of(
+    house& in, const operation& op, const mcp::method_info& list, std::size_t server, const wire::message& answer
+) {
+    if (answer.kind == wire::message_kind::error) {
+        // Announced a capability and does not know its list: nothing to list, as without it.
+        if (answer.view(answer.error_code) == "-32601") return catalog::page{};
+        return base::fault(base::errc::upstream_error, "it answered the listing with an error");
+    }
+    auto rule = rule_for(in, op, list, server);
+    return catalog::read_page(answer.view(answer.result), list.list_key, rule);
+}
+
+void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page) {
+    in.lists.learn(server, list.list_key, {page.natives, !page.next_cursor, {}});
+}
+
+std::vector<part> first_pages_of(const std::vector<std::size_t>& servers) {
+    std::vector<part> parts(servers.size());
+    for (std::size_t i = 0; i < servers.size(); ++i) parts[i].server = servers[i];
+    return parts;
+}
+
+aio::task<>
+fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::vector<part>& parts) {
+    aio::nursery fan(op->host->get_executor(), "gateway");
+    for (auto& p : parts) {
+        auto job = fetch_part(in, op, list, p);
+        fan.spawn(std::move(job));
+    }
+    co_await fan.join();
+}
+
+aio::task<base::result<std::vector<std::string>>> fetch_all_names(
+    house& in, shared_operation op, const mcp::method_info& list, std::size_t server
+) {
+    std::vector<std::string> names;
+    std::string cursor;
+    for (std::size_t page_number = 0; page_number < max_lookup_pages; ++page_number) {
+        auto inner = with_message(op, list, list_request(list, cursor));
+        auto what = list_call(in, server);
+        auto answer = co_await ask(in, inner, std::move(what));
+        if (!answer) co_return answer.error();
+        auto page = page_of(in, *op, list, server, *answer);
+        if (!page) co_return page.error();
+        std::move(page->natives.begin(), page->natives.end(), std::back_inserter(names));
+        if (!page->next_cursor || *page->next_cursor == cursor) co_return names;
+        cursor = *page->next_cursor;
+    }
+    co_return names;
+}
+
+}  // namespace sluice::gateway

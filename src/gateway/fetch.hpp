@@ -1,0 +1,42 @@
+// Asking upstreams for list pages: one, several in parallel, or one upstream's list to its end.
+// Permissions and names are applied here, so what comes out is what this caller may see.
+#pragma once
+
+#include "aio/task.hpp"
+#include "base/result.hpp"
+#include "catalog/listing.hpp"
+#include "gateway/operation.hpp"
+#include "gateway/relay.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sluice::gateway {
+
+// One server's part of a page.
+struct part {
+    std::size_t server = 0;
+    std::string cursor;       // the upstream's, JSON text; empty = its first page
+    base::result<catalog::page> got;
+    bool left_out = false;    // it has no such capability
+};
+
+// Fills every part, in parallel, each under its server's list_timeout; first pages teach the index.
+aio::task<> fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::vector<part>& parts);
+
+std::vector<part> first_pages_of(const std::vector<std::size_t>& servers);
+
+// Reads one server's list to its end (a bounded number of pages) and returns the native names.
+aio::task<base::result<std::vector<std::string>>>
+fetch_all_names(house& in, shared_operation op, const mcp::method_info& list, std::size_t server);
+
+// A page read out of one answer; a JSON-RPC error is a fault, except "method not found": an empty list.
+base::result<catalog::page> page_of(
+    house& in, const operation& op, const mcp::method_info& list, std::size_t server, const wire::message& answer
+);
+void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page);
+// The clocks of a list request.
+request_to list_call(house& in, std::size_t server);
+
+}  // namespace sluice::gateway

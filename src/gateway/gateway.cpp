@@ -1,0 +1,153 @@
+#include "gateway/gateway.hpp"
+
+#include "base/text.hpp"
+#include "gateway/lists.hpp"
+#include "gateway/record.hpp"
+#include "gateway/relay.hpp"
+#include "gateway/routing.hpp"
+#include "gateway/targets.hpp"
+#include "mcp/errors.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+gateway::gateway(house& in) : in_(in), background_(in.loop.get_executor(), "gateway") {}
+
+base::result<catalog::scope>
+gateway::scope_for(const policy::principal& who, std::string_view names) const {
+    catalog::scope where;
+    where.path = "/mcp";
+    auto add = [&](std::size_t server) {
+        if (!in_.authoriser.may(who, in_.names.server(server))) return false;
+        if (std::find(where.servers.begin(), where.servers.end(), server) == where.servers.end()) {
+            where.servers.push_back(server);
+        }
+        return true;
+    };
+    if (names.empty()) {
+        for (std::size_t i = 0; i < in_.names.size(); ++i) add(i);
+        return where;
+    }
+    auto parts = base::split(names, ',');
+    for (auto raw : parts) {
+        auto name = base::trim(raw);
+        bool any = false;
+        for (auto server : in_.names.find(name)) any = add(server) || any;
+        if (!any) {
+            return base::fault(base::errc::not_found, "no MCP server or group is called '" + std::string(name) + "'");
+        }
+    }
+    std::sort(where.servers.begin(), where.servers.end());
+    where.single = parts.size() == 1 && in_.names.is_server_name(base::trim(parts.front()));
+    where.path += "/" + std::string(names);
+    return where;
+}
+
+base::result<catalog::scope> gateway::narrow(catalog::scope where, std::string_view names) const {
+    std::vector<std::size_t> kept;
+    for (auto raw : base::split(names, ',')) {
+        auto name = base::trim(raw);
+        if (name.empty()) continue;
+        auto meant = in_.names.find(name);
+        bool any = false;
+        for (auto server : meant) {
+            bool here = std::find(where.servers.begin(), where.servers.end(), server) != where.servers.end();
+            if (here) kept.push_back(server);
+            any = any || here;
+        }
+        if (!any) {
+            return base::fault(
+                base::errc::not_found,
+                "x-mcp-servers: no MCP server or group is called '" + std::string(name) + "' here"
+            );
+        }
+    }
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    // A single-server endpoint that lost its server serves nothing, and does so as an aggregate.
+    where.single = where.single && !kept.empty();
+    where.servers = std::move(kept);
+    return where;
+}
+
+void gateway::start(shared_operation op) {
+    if (op->method->id == mcp::method::ping) {
+        op->call->out().push_final(wire::make_result(op->host_id(), "{}"));
+        op->host->end_call(*op->call);
+        return;
+    }
+    auto& host = *op->host;
+    auto job = run(std::move(op));
+    host.spawn(std::move(job));
+}
+
+aio::task<> gateway::run(shared_operation op) {
+    co_await aio::keep_running_when_cancelled();
+    co_await walk(op);
+    if (op->call->is_cancelled()) {
+        op->outcome = "cancelled";
+        in_.meters.cancelled();
+    } else if (!op->call->out().done() && op->outcome == "cancelled") {
+        op->call->out().forgo_final();
+    }
+    op->host->end_call(*op->call);
+    record(in_, *op);
+}
+
+aio::task<> gateway::walk(shared_operation op) {
+    const auto& method = *op->method;
+    bool known = method.id != mcp::method::unknown && !method.capability.empty();
+    bool later = method.id == mcp::method::resources_subscribe || method.id == mcp::method::resources_unsubscribe;
+    if (!known || later || !anyone_has(in_, op->scope, method.capability)) {
+        deliver_error(*op, mcp::code_method_not_found, "Method not found: " + op->message->method_text());
+        co_return;
+    }
+    switch (method.how) {
+        case mcp::handling::list: co_await run_list(in_, op); break;
+        case mcp::handling::target: co_await run_target(in_, op); break;
+        case mcp::handling::fan_out: co_await run_set_level(in_, op); break;
+        case mcp::handling::local: break;
+    }
+}
+
+void gateway::take(session::session& host, const wire::message& message) {
+    if (message.is_response()) {
+        host.questions().answer(message);
+        return;
+    }
+    if (!message.is_notification() || !message.method_is("notifications/cancelled")) return;
+    auto id = message.request_id_token();
+    if (!id) return;
+    host.cancel(*id, std::string(message.view(message.reason)));
+}
+
+void gateway::learn_peers() {
+    for (std::size_t i = 0; i < in_.servers.size(); ++i) {
+        if (in_.peers[i].learning || in_.peers[i].info) continue;
+        in_.peers[i].learning = true;
+        auto job = learn_peer(i);
+        background_.spawn(std::move(job));
+    }
+}
+
+aio::task<> gateway::learn_peer(std::size_t server) {
+    co_await aio::keep_running_when_cancelled();
+    upstream::open_request request;
+    request.until = aio::clock::now() + in_.names.server(server).initialize_timeout;
+    auto opened = co_await in_.servers[server]->open(std::move(request));
+    in_.peers[server].learning = false;
+    if (!opened) co_return;
+    in_.peers[server].info = (*opened)->peer();
+    const auto& s = in_.names.server(server);
+    bool shared = s.kind == upstream::transport::stdio && !s.isolation_per_session;
+    if (!shared) co_await (*opened)->close();
+}
+
+aio::task<> gateway::shut_down() {
+    background_.stop();
+    co_await background_.join();
+    for (auto& server : in_.servers) co_await server->shut_down();
+}
+
+}  // namespace sluice::gateway

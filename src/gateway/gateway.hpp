@@ -1,0 +1,64 @@
+// The walk of one operation: authorise → guard → dispatch → outcome → record, the same for every
+// endpoint and revision. The only room where sessions, policy, catalogue and upstreams meet.
+#pragma once
+
+#include "aio/nursery.hpp"
+#include "aio/task.hpp"
+#include "base/result.hpp"
+#include "gateway/operation.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sluice::gateway {
+
+struct hello {
+    std::shared_ptr<session::session> host;
+    std::string answer;   // the whole JSON-RPC response
+    int http_status = 200;
+};
+
+class gateway {
+public:
+    explicit gateway(house& in);
+
+    // The servers that a path element list ("a,b"; empty = all) means for this caller.
+    // errc::not_found naming the first unknown one; unknown and not permitted are the same sentence.
+    base::result<catalog::scope> scope_for(const policy::principal& who, std::string_view names) const;
+    // `x-mcp-servers`: narrows a scope; an empty list means none.
+    base::result<catalog::scope> narrow(catalog::scope where, std::string_view names) const;
+
+    // `initialize`: opens the host's session (and on a single-server endpoint its upstream's).
+    aio::task<hello> greet(
+        std::shared_ptr<const wire::message> message, policy::caller who, catalog::scope where,
+        std::shared_ptr<const net::fields> headers
+    );
+
+    // Starts any other request; its answer comes on op->call's stream.
+    void start(shared_operation op);
+    // A notification or a response of the host.
+    void take(session::session& host, const wire::message& message);
+
+    // Learns what every upstream is, in the background.
+    void learn_peers();
+    aio::task<> shut_down();
+
+    house& in() { return in_; }
+
+private:
+    aio::task<> run(shared_operation op);
+    aio::task<> walk(shared_operation op);
+    aio::task<> learn_peer(std::size_t server);
+    aio::task<> know_peers(const catalog::scope& where);
+    std::string describe_aggregate(const catalog::scope& where, mcp::revision r) const;
+    aio::task<hello> greet_single(
+        std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
+        catalog::scope where, std::shared_ptr<const net::fields> headers
+    );
+
+    house& in_;
+    aio::nursery background_;
+};
+
+}  // namespace sluice::gateway

@@ -1,0 +1,142 @@
+// `initialize`: version negotiation, the merged description of many upstreams, or the one upstream's own.
+// Spec: Lifecycle/Initialization; decision 8.
+#include "aio/within.hpp"
+#include "catalog/instructions.hpp"
+#include "gateway/gateway.hpp"
+#include "gateway/links.hpp"
+#include "mcp/errors.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+constexpr std::string_view own_info = R"({"name":"sluice","version":")" SLUICE_VERSION R"("})";
+// What an upstream that has not been met counts as having.
+constexpr std::string_view assumed_capabilities = R"({"tools":{},"prompts":{},"resources":{}})";
+constexpr catalog::deliverable can_deliver = {};
+
+std::string initialize_result(
+    mcp::revision r, std::string_view capabilities, std::string_view server_info, std::string_view instructions
+) {
+    std::string out = "{\"protocolVersion\":\"";
+    out.append(mcp::text_of(r)).append("\",\"capabilities\":").append(capabilities);
+    out.append(",\"serverInfo\":").append(server_info);
+    if (!instructions.empty()) out += ",\"instructions\":" + wire::quote(instructions);
+    return out + "}";
+}
+
+std::string text_or(const wire::message& m, wire::span where, std::string_view otherwise) {
+    return where.present() ? std::string(m.view(where)) : std::string(otherwise);
+}
+
+hello refuse(const wire::message& m, const base::fault& f) {
+    hello out;
+    out.http_status = mcp::http_status_of(f);
+    out.answer = wire::make_error(m.view(m.id), mcp::rpc_code_of(f), f.message);
+    return out;
+}
+
+}  // namespace
+
+aio::task<hello> gateway::greet(
+    std::shared_ptr<const wire::message> message, policy::caller who, catalog::scope where,
+    std::shared_ptr<const net::fields> headers
+) {
+    auto asked = message->string_at(message->protocol_version);
+    if (!asked) {
+        base::fault missing(base::errc::invalid_params, "initialize needs params.protocolVersion, a string");
+        co_return refuse(*message, missing);
+    }
+    session::identity id;
+    id.principal = who->id;
+    id.scope = where.path;
+    id.revision = mcp::negotiate(*asked);
+    id.capabilities = text_or(*message, message->capabilities, "{}");
+    id.client_info = text_or(*message, message->client_info, "{}");
+    auto revision = id.revision;
+    auto opened = in_.sessions.open(std::move(id));
+    if (!opened) co_return refuse(*message, opened.error());
+    if (where.single) {
+        auto single = co_await greet_single(message, *opened, std::move(where), std::move(headers));
+        co_return single;
+    }
+    co_await know_peers(where);
+    hello out;
+    out.host = *opened;
+    out.answer = wire::make_result(message->view(message->id), describe_aggregate(where, revision));
+    co_return out;
+}
+
+aio::task<hello> gateway::greet_single(
+    std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host, catalog::scope where,
+    std::shared_ptr<const net::fields> headers
+) {
+    auto server = where.servers.front();
+    const auto& settings = in_.names.server(server);
+    auto until = aio::clock::now() + settings.initialize_timeout;
+    auto link = co_await links_of(in_, *host).ensure(server, std::move(headers), until);
+    if (!link) {
+        host->end();
+        auto how = base::outcome_of(link.error());
+        hello out;
+        out.http_status = mcp::http_status_of(how);
+        auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" + std::string(name_of(how)) + "\"}";
+        out.answer = wire::make_error(
+            message->view(message->id), mcp::code_internal,
+            mcp::sentence_for(settings.name, how, link.error()), data
+        );
+        co_return out;
+    }
+    const auto& peer = (*link)->peer();
+    std::vector<std::string_view> each = {peer.capabilities};
+    auto capabilities = catalog::merge_capabilities(each, can_deliver);
+    auto said = settings.instructions.empty() ? peer.instructions : settings.instructions;
+    hello out;
+    out.host = host;
+    out.answer = wire::make_result(
+        message->view(message->id),
+        initialize_result(host->who().revision, capabilities, peer.server_info, said)
+    );
+    co_return out;
+}
+
+aio::task<> gateway::know_peers(const catalog::scope& where) {
+    auto unknown = [&] {
+        return std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
+            return !in_.peers[s].info;
+        });
+    };
+    if (!unknown()) co_return;
+    learn_peers();
+    auto until = aio::clock::now() + in_.names.rules().initialize_wait;
+    // Short naps instead of a latch per set of peers: this happens once or twice in a process's life.
+    while (unknown() && aio::clock::now() < until) {
+        auto learning = std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
+            return in_.peers[s].learning;
+        });
+        if (!learning) break;
+        co_await aio::pause(std::chrono::milliseconds(5));
+    }
+}
+
+std::string gateway::describe_aggregate(const catalog::scope& where, mcp::revision r) const {
+    std::vector<std::string_view> capabilities;
+    std::vector<catalog::section> sections;
+    for (auto server : where.servers) {
+        const auto& info = in_.peers[server].info;
+        const auto& settings = in_.names.server(server);
+        capabilities.push_back(info ? std::string_view(info->capabilities) : assumed_capabilities);
+        auto said = settings.instructions.empty() && info ? info->instructions : settings.instructions;
+        sections.push_back({settings.prefix(), said});
+    }
+    // One server behind an aggregate is still an aggregate: its experimental extensions are not ours.
+    if (capabilities.size() == 1) capabilities.emplace_back("{}");
+    const auto& rules = in_.names.rules();
+    auto merged = rules.merge_instructions ? catalog::merge_instructions(sections, rules.instructions_cap)
+                                           : std::string();
+    return initialize_result(r, catalog::merge_capabilities(capabilities, can_deliver), own_info, merged);
+}
+
+}  // namespace sluice::gateway

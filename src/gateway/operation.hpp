@@ -1,0 +1,71 @@
+// One operation of a host on its walk through the gateway, and the collaborators it meets.
+// Shared by the coroutines that serve it; the walk itself is in gateway.cpp.
+#pragma once
+
+#include "aio/deadlines.hpp"
+#include "aio/task.hpp"
+#include "base/outcome.hpp"
+#include "catalog/directory.hpp"
+#include "catalog/index.hpp"
+#include "gateway/pager.hpp"
+#include "gateway/settings.hpp"
+#include "mcp/methods.hpp"
+#include "net/http.hpp"
+#include "policy/access.hpp"
+#include "session/registry.hpp"
+#include "sys/meters.hpp"
+#include "upstream/server.hpp"
+#include "wire/message.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::gateway {
+
+// What is known of one upstream without asking it: from its last `initialize`.
+struct known_peer {
+    std::optional<upstream::peer_info> info;
+    bool learning = false;
+};
+
+// The collaborators; built by app, alive until every operation has ended.
+struct house {
+    aio::loop& loop;
+    aio::deadlines& deadlines;
+    const catalog::directory& names;
+    catalog::index& lists;
+    const policy::authoriser& authoriser;
+    session::registry& sessions;
+    sys::meters& meters;
+    pager& pages;
+    std::string registry;  // digest of the effective configuration
+    std::vector<std::unique_ptr<upstream::server>> servers;  // configuration order
+    std::vector<known_peer> peers;                           // same order
+    settings bounds;
+};
+
+struct operation {
+    std::shared_ptr<session::session> host;
+    std::shared_ptr<session::call> call;
+    catalog::scope scope;  // only servers this caller may use
+    policy::caller caller;
+    std::shared_ptr<const wire::message> message;
+    const mcp::method_info* method = nullptr;
+    std::shared_ptr<const net::fields> headers;  // the host's; only configured names go up
+    aio::instant arrived;
+
+    // For the one line at the end.
+    aio::duration waited{0};  // for upstreams
+    aio::duration first_byte{0};
+    std::string server;  // "" on an aggregate of several
+    std::string tool;
+    std::string outcome = "ok";
+
+    std::string_view host_id() const { return call->host_id().text(); }
+};
+
+using shared_operation = std::shared_ptr<operation>;
+
+}  // namespace sluice::gateway

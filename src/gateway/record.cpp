@@ -1,0 +1,33 @@
+#include "gateway/record.hpp"
+
+#include "sys/log.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace sluice::gateway {
+
+namespace {
+
+double seconds(aio::duration d) { return std::chrono::duration<double>(d).count(); }
+
+}  // namespace
+
+void record(house& in, const operation& op) {
+    auto total = aio::clock::now() - op.arrived;
+    auto added = std::max(total - op.waited, aio::duration::zero());
+    bool known = op.method->id != mcp::method::unknown;
+    std::string_view method = known ? op.method->text : std::string_view("other");
+    in.meters.call_ended({op.server, method, op.outcome, op.tool, seconds(total), seconds(added)});
+    if (!sys::log_enabled(sys::log_level::info)) return;
+    sys::log_line line(sys::log_level::info, "call");
+    line.field("method", method).field("outcome", op.outcome);
+    if (!op.server.empty()) line.field("server", op.server);
+    if (!op.tool.empty()) line.field("tool", op.tool);
+    if (!op.caller->open) line.field("key", op.caller->name);
+    line.field("total_ms", seconds(total) * 1000).field("upstream_ms", seconds(op.waited) * 1000);
+    line.field("first_byte_ms", seconds(op.first_byte) * 1000);
+    line.field("added_ms", seconds(added) * 1000);
+}
+
+}  // namespace sluice::gateway

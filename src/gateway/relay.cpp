@@ -1,0 +1,169 @@
+#include "gateway/relay.hpp"
+
+#include "gateway/links.hpp"
+#include "gateway/questions.hpp"
+#include "mcp/errors.hpp"
+#include "mcp/log_level.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+bool below_level(const operation& op, const wire::message& note) {
+    const auto& wanted = op.host->log_level();
+    if (wanted.empty()) return false;
+    auto level = note.string_at(note.level);
+    return level && mcp::is_below(*level, wanted);
+}
+
+// A notification of the upstream on this call's stream, for the host.
+void pass_note(house& in, operation& op, const wire::message& note) {
+    if (note.method_is("notifications/progress")) {
+        if (!op.message->progress_token.present()) return;
+        auto token = op.message->view(op.message->progress_token);
+        auto bytes = wire::rewrite(note, {{note.progress_token, token}});
+        op.call->out().push_progress(std::move(bytes), op.call->number());
+        in.meters.progress_relayed();
+        return;
+    }
+    if (note.method_is("notifications/message") && below_level(op, note)) return;
+    op.call->out().push_note(wire::rewrite(note, {}));
+}
+
+class waiting {
+public:
+    explicit waiting(operation& op) : op_(op), since_(aio::clock::now()) {}
+    void done() {
+        auto now = aio::clock::now();
+        op_.waited += now - since_;
+        if (op_.first_byte == aio::duration::zero()) op_.first_byte = now - op_.arrived;
+    }
+
+private:
+    operation& op_;
+    aio::instant since_;
+};
+
+// One answer being pulled.
+struct pulling {
+    request_to what;
+    shared_link link;
+    std::unique_ptr<upstream::reply> reply;
+    aio::instant end;
+    aio::instant silent_since;
+    std::unique_ptr<questions> asked;  // made by the first question
+
+    // Silence counts from the last message; an open question stops the clock (decision 10).
+    aio::instant patience() {
+        if (asked && asked->open() > 0) silent_since = aio::clock::now();
+        if (asked) silent_since = std::max(silent_since, asked->last_settled());
+        return std::min(silent_since + what.silence, end);
+    }
+};
+
+aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op, pulling& p) {
+    session::call::watch on_cancel(*op->call, [r = p.reply.get()] { r->interrupt(); });
+    for (;;) {
+        auto until = p.patience();
+        waiting wait(*op);
+        auto step = co_await p.reply->next(until);
+        wait.done();
+        if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
+        if (!step) {
+            bool early = step.error().code == base::errc::timeout && aio::clock::now() < p.patience();
+            if (early) continue;
+            co_return step.error();
+        }
+        if (step->what == upstream::step::kind::pause) {
+            op->call->out().push_pause(step->retry_ms);
+            continue;
+        }
+        if (step->message.is_response()) co_return std::move(step->message);
+        p.silent_since = aio::clock::now();
+        if (step->message.is_request()) {
+            if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.what.server, p.link);
+            p.asked->take(std::move(step->message));
+        } else if (p.what.relay_notes) {
+            pass_note(in, *op, step->message);
+        }
+    }
+}
+
+aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pulling p) {
+    auto got = co_await pull_steps(in, op, p);
+    if (p.asked) co_await p.asked->close();
+    if (!got && got.error().code == base::errc::cancelled) co_await p.reply->cancel(op->call->reason());
+    if (!got && got.error().code == base::errc::timeout) co_await p.reply->cancel("\"timeout\"");
+    co_return got;
+}
+
+}  // namespace
+
+aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
+    const auto& server = in.servers[what.server]->settings();
+    auto end = aio::clock::now() + what.longest;
+    auto first = std::min(aio::clock::now() + what.silence, end);
+    waiting opening(*op);
+    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first);
+    opening.done();
+    if (!link) co_return link.error();
+    if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
+
+    upstream::outgoing request;
+    request.message = op->message;
+    request.edits = what.edits;
+    request.headers = headers_for(server, op->headers.get());
+    request.again = op->method->safe_to_repeat ? upstream::repeat::once : upstream::repeat::never;
+    request.until = std::min(aio::clock::now() + what.silence, end);
+    waiting sending(*op);
+    auto reply = co_await (*link)->call(std::move(request));
+    sending.done();
+    if (!reply) co_return reply.error();
+    if (op->call->is_cancelled()) {
+        co_await (*reply)->cancel(op->call->reason());
+        co_return base::fault(base::errc::cancelled, "cancelled by the host");
+    }
+    pulling p{std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr};
+    auto pulled = co_await pull(in, op, std::move(p));
+    co_return pulled;
+}
+
+void finish(operation& op, std::string response, int http_status) {
+    if (op.call->is_cancelled()) return;
+    op.call->out().push_final(std::move(response), http_status);
+}
+
+void deliver(operation& op, const wire::message& response) {
+    if (response.kind == wire::message_kind::error) op.outcome = "rpc_error";
+    if (response.is_error) op.outcome = "tool_error";
+    if (!response.id.present()) {
+        // An error whose sender could not read the id it answers: say it with ours.
+        deliver_error(op, mcp::code_internal, "the upstream answered with an error that has no id");
+        return;
+    }
+    finish(op, wire::rewrite(response, {{response.id, op.host_id()}}));
+}
+
+void deliver_error(
+    operation& op, int code, std::string_view text, std::string_view data, int status
+) {
+    if (op.outcome == "ok") op.outcome = "refused";
+    finish(op, wire::make_error(op.host_id(), code, text, data), status);
+}
+
+void deliver_fault(house& in, operation& op, std::size_t server, const base::fault& f) {
+    if (f.code == base::errc::cancelled) {
+        op.outcome = "cancelled";
+        return;
+    }
+    auto how = base::outcome_of(f);
+    op.outcome = std::string(name_of(how));
+    const auto& name = in.names.server(server).name;
+    auto data = "{\"server\":" + wire::quote(name) + ",\"outcome\":\"" + op.outcome + "\"}";
+    int status = op.scope.single ? mcp::http_status_of(how) : 0;
+    deliver_error(op, mcp::code_internal, mcp::sentence_for(name, how, f), data, status);
+}
+
+}  // namespace sluice::gateway

@@ -1,0 +1,38 @@
+// One request to one upstream and its answer back: notes to the host's stream as they come, ids and
+// progress tokens led back with their exact text, the clocks of decision 10, cancellation.
+// The final response is returned with the upstream's id, so that a caller may try elsewhere.
+#pragma once
+
+#include "aio/task.hpp"
+#include "base/result.hpp"
+#include "gateway/operation.hpp"
+#include "upstream/link.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::gateway {
+
+struct request_to {
+    std::size_t server = 0;
+    std::vector<upstream::outgoing::edit> edits;
+    aio::duration silence{0};  // between two messages of the answer
+    aio::duration longest{0};  // the whole call
+    bool relay_notes = true;
+};
+
+// Faults: errc::cancelled when the host cancelled (its stream has ended already).
+aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what);
+
+// The one response of a call, whole; nothing when the host has cancelled it meanwhile.
+void finish(operation& op, std::string response, int http_status = 0);
+// Tells the host the final response: the upstream's bytes with the host's id.
+void deliver(operation& op, const wire::message& response);
+// Tells the host of a failure. `status` = what a single-server route answers by HTTP, 0 = 200.
+void deliver_error(operation& op, int code, std::string_view text, std::string_view data = {},
+                   int status = 0);
+// The failure of one named upstream.
+void deliver_fault(house& in, operation& op, std::size_t server, const base::fault& f);
+
+}  // namespace sluice::gateway

@@ -1,0 +1,118 @@
+#include "gateway/routing.hpp"
+
+#include "base/text.hpp"
+#include "catalog/instructions.hpp"
+#include "gateway/fetch.hpp"
+#include "mcp/uri_template.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+bool is_tools(const mcp::method_info& list) { return list.id == mcp::method::tools_list; }
+
+base::fault unknown(const mcp::method_info& list, const std::string& name) {
+    std::string_view word = is_tools(list) ? "tool" : "prompt";
+    return {base::errc::invalid_params, "Unknown " + std::string(word) + ": " + name};
+}
+
+std::string shown(house& in, const operation& op, const mcp::method_info& list, std::size_t server,
+                  const std::string& native) {
+    return is_tools(list) ? in.names.public_tool(op.scope, server, native)
+                          : in.names.public_name(op.scope, server, native);
+}
+
+// The native name or the display name alone, as a bare name may be.
+bool is_bare_name_of(house& in, const mcp::method_info& list, std::size_t server, const std::string& native,
+                     const std::string& name) {
+    if (native == name) return true;
+    if (!is_tools(list)) return false;
+    const auto& displayed = in.names.server(server).tool_name_to_display_name;
+    auto it = displayed.find(native);
+    return it != displayed.end() && it->second == name;
+}
+
+aio::task<base::result<catalog::route>>
+find_bare(house& in, shared_operation op, const mcp::method_info& list, std::string name) {
+    std::vector<std::size_t> unread;
+    for (auto server : op->scope.servers) {
+        if (in.lists.find(server, list.list_key) == nullptr) unread.push_back(server);
+    }
+    auto parts = first_pages_of(unread);
+    if (!parts.empty()) co_await fetch_parts(in, op, list, parts);
+    std::vector<catalog::route> found;
+    bool complete = true;
+    for (auto server : op->scope.servers) {
+        const auto* known = in.lists.find(server, list.list_key);
+        if (known == nullptr || !known->complete) complete = false;
+        if (known == nullptr) continue;
+        for (const auto& native : known->natives) {
+            auto kind = is_tools(list) ? policy::item_kind::tool : policy::item_kind::prompt;
+            if (!is_bare_name_of(in, list, server, native, name)) continue;
+            if (in.authoriser.may(*op->caller, in.names.server(server), kind, native)) {
+                found.push_back({server, native, false});
+            }
+        }
+    }
+    if (complete && found.size() == 1) co_return found.front();
+    if (found.empty()) co_return unknown(list, name);
+    std::vector<std::string> forms;
+    for (const auto& r : found) forms.push_back("'" + shown(in, *op, list, r.server, r.native) + "'");
+    co_return base::fault(
+        base::errc::invalid_params,
+        "the bare name '" + name + "' is not certain to mean one upstream; use " + base::join(forms, " or ")
+    );
+}
+
+}  // namespace
+
+aio::task<base::result<catalog::route>>
+find_named(house& in, shared_operation op, const mcp::method_info& list, std::string name) {
+    auto route = in.names.resolve(op->scope, name, is_tools(list));
+    if (!route) {
+        auto bare = co_await find_bare(in, op, list, std::move(name));
+        co_return bare;
+    }
+    if (!route->shortened) co_return *route;
+    auto names = co_await fetch_all_names(in, op, list, route->server);
+    if (!names) co_return names.error();
+    for (const auto& native : *names) {
+        if (shown(in, *op, list, route->server, native) == name) {
+            co_return catalog::route{route->server, native, false};
+        }
+    }
+    route->shortened = false;  // it only looked like one
+    co_return *route;
+}
+
+bool anyone_has(house& in, const catalog::scope& scope, std::string_view capability) {
+    if (capability.empty()) return true;
+    return std::any_of(scope.servers.begin(), scope.servers.end(), [&](std::size_t server) {
+        const auto& info = in.peers[server].info;
+        return !info || catalog::has_capability(info->capabilities, capability);
+    });
+}
+
+std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, const std::string& uri) {
+    std::vector<std::size_t> likely;
+    std::vector<std::size_t> rest;
+    for (auto server : op.scope.servers) {
+        const auto& info = in.peers[server].info;
+        if (info && !catalog::has_capability(info->capabilities, "resources")) continue;
+        const auto* list = in.lists.find(server, "resources");
+        const auto* templates = in.lists.find(server, "resourceTemplates");
+        bool listed = list != nullptr &&
+                      std::find(list->natives.begin(), list->natives.end(), uri) != list->natives.end();
+        bool fits = templates != nullptr &&
+                    std::any_of(templates->natives.begin(), templates->natives.end(), [&](const auto& t) {
+                        return t == uri || mcp::matches_template(t, uri);
+                    });
+        (listed || fits ? likely : rest).push_back(server);
+    }
+    likely.insert(likely.end(), rest.begin(), rest.end());
+    return likely;
+}
+
+}  // namespace sluice::gateway

@@ -1,0 +1,26 @@
+// Where a name or a URI leads when the endpoint reaches several upstreams.
+// Names: prefix first; a bare name only from complete lists; a shortened one by paging its upstream.
+#pragma once
+
+#include "aio/task.hpp"
+#include "base/result.hpp"
+#include "catalog/directory.hpp"
+#include "gateway/operation.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sluice::gateway {
+
+// errc::invalid_params with a sentence for the host when the name leads nowhere.
+aio::task<base::result<catalog::route>>
+find_named(house& in, shared_operation op, const mcp::method_info& list, std::string name);
+
+// Permitted upstreams with resources, the likeliest first (decision 18).
+std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, const std::string& uri);
+
+// Whether any permitted upstream has (or, unknown yet, may have) a capability.
+bool anyone_has(house& in, const catalog::scope& scope, std::string_view capability);
+
+}  // namespace sluice::gateway

@@ -1,0 +1,200 @@
+#include "gateway/targets.hpp"
+
+#include "base/text.hpp"
+#include "catalog/instructions.hpp"
+#include "gateway/links.hpp"
+#include "gateway/relay.hpp"
+#include "gateway/routing.hpp"
+#include "mcp/errors.hpp"
+#include "mcp/log_level.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+request_to plain_call(house& in, std::size_t server) {
+    request_to what;
+    what.server = server;
+    what.silence = in.names.server(server).timeout;
+    what.longest = in.names.server(server).max_timeout;
+    return what;
+}
+
+void deliver_unknown(operation& op, std::string_view kind, std::string_view name) {
+    deliver_error(op, mcp::code_invalid_params, "Unknown " + std::string(kind) + ": " + std::string(name));
+}
+
+std::vector<std::string> argument_names(const wire::message& m) {
+    std::vector<std::string> names;
+    if (!m.arguments.present()) return names;
+    for (const auto& argument : wire::object_view(m.view(m.arguments))) {
+        names.push_back(wire::unescape(argument.raw_key));
+    }
+    return names;
+}
+
+// What a named target needs: where the name stands, and what kind of thing it is.
+struct named {
+    wire::span where;
+    policy::item_kind kind = policy::item_kind::tool;
+    std::string_view word = "tool";
+    const mcp::method_info* list = nullptr;
+};
+
+std::optional<named> name_in(const operation& op) {
+    const auto& m = *op.message;
+    switch (op.method->id) {
+        case mcp::method::tools_call:
+            return named{m.name, policy::item_kind::tool, "tool", &mcp::describe(mcp::method::tools_list)};
+        case mcp::method::prompts_get:
+            return named{
+                m.name, policy::item_kind::prompt, "prompt", &mcp::describe(mcp::method::prompts_list)
+            };
+        case mcp::method::completion_complete:
+            if (m.string_at(m.ref_type) != "ref/prompt") return std::nullopt;
+            return named{
+                m.ref_name, policy::item_kind::prompt, "prompt", &mcp::describe(mcp::method::prompts_list)
+            };
+        default: return std::nullopt;
+    }
+}
+
+aio::task<> call_named(house& in, shared_operation op, named target) {
+    auto name = op->message->string_at(target.where);
+    if (!name) {
+        deliver_error(*op, mcp::code_invalid_params, "params need a string naming the " + std::string(target.word));
+        co_return;
+    }
+    bool is_tool = target.kind == policy::item_kind::tool;
+    if (is_tool) op->tool = *name;
+    auto found = co_await find_named(in, op, *target.list, *name);
+    if (!found) {
+        deliver_error(*op, mcp::rpc_code_of(found.error()), found.error().message);
+        co_return;
+    }
+    const auto& server = in.names.server(found->server);
+    op->server = server.name;
+    if (is_tool) op->tool = found->native;
+    auto names = is_tool && !server.allowed_params.empty() ? argument_names(*op->message)
+                                                           : std::vector<std::string>();
+    auto grant = in.authoriser.authorise(op->caller, server, target.kind, found->native, names);
+    if (!grant) {
+        if (grant.error().code == base::errc::not_found) {
+            deliver_unknown(*op, target.word, *name);
+        } else {
+            deliver_error(*op, mcp::code_invalid_params, grant.error().message);
+        }
+        co_return;
+    }
+    auto what = plain_call(in, found->server);
+    if (grant->item() != *name) what.edits.push_back({target.where, wire::quote(grant->item())});
+    auto answer = co_await ask(in, op, std::move(what));
+    if (answer) {
+        deliver(*op, *answer);
+    } else {
+        deliver_fault(in, *op, found->server, answer.error());
+    }
+}
+
+bool says_not_found(const wire::message& answer) {
+    if (answer.kind != wire::message_kind::error) return false;
+    auto code = answer.view(answer.error_code);
+    return code == "-32002" || code == "-32602";
+}
+
+// Decision 18: tries the candidates in order until one does not say "not found".
+aio::task<> call_by_uri(house& in, shared_operation op, wire::span where) {
+    auto uri = op->message->string_at(where);
+    if (!uri) {
+        deliver_error(*op, mcp::code_invalid_params, "params need a string uri");
+        co_return;
+    }
+    auto candidates = candidates_for_uri(in, *op, *uri);
+    std::optional<wire::message> last;
+    std::optional<std::pair<std::size_t, base::fault>> failed;
+    for (auto server : candidates) {
+        auto grant =
+            in.authoriser.authorise(op->caller, in.names.server(server), policy::item_kind::resource, *uri);
+        if (!grant) continue;
+        auto what = plain_call(in, server);
+        auto answer = co_await ask(in, op, std::move(what));
+        if (!answer) {
+            if (answer.error().code == base::errc::cancelled || candidates.size() == 1) {
+                deliver_fault(in, *op, server, answer.error());
+                co_return;
+            }
+            if (!failed) failed.emplace(server, answer.error());
+            continue;
+        }
+        op->server = in.names.server(server).name;
+        if (!says_not_found(*answer)) {
+            deliver(*op, *answer);
+            co_return;
+        }
+        if (!last) last = std::move(*answer);
+    }
+    // An upstream that could not be asked may be the one that has it: never claim "not found" then.
+    if (failed) {
+        deliver_fault(in, *op, failed->first, failed->second);
+    } else if (last) {
+        deliver(*op, *last);
+    } else {
+        deliver_error(
+            *op, mcp::code_resource_not_found, "Resource not found", "{\"uri\":" + wire::quote(*uri) + "}"
+        );
+    }
+}
+
+aio::task<> tell_level(house& in, shared_operation op, std::size_t server) {
+    co_await aio::keep_running_when_cancelled();
+    auto what = plain_call(in, server);
+    what.relay_notes = false;
+    // An upstream that refuses the level keeps its own; the gateway filters by the session's anyway.
+    [[maybe_unused]] auto answer = co_await ask(in, op, std::move(what));
+}
+
+}  // namespace
+
+aio::task<> run_target(house& in, shared_operation op) {
+    if (op->scope.single) op->server = in.names.server(op->scope.servers.front()).name;
+    auto target = name_in(*op);
+    if (target) {
+        co_await call_named(in, op, *target);
+        co_return;
+    }
+    auto where = op->method->id == mcp::method::completion_complete ? op->message->ref_uri : op->message->uri;
+    co_await call_by_uri(in, op, where);
+}
+
+aio::task<> run_set_level(house& in, shared_operation op) {
+    auto level = op->message->string_at(op->message->level);
+    if (!level || !mcp::is_log_level(*level)) {
+        deliver_error(*op, mcp::code_invalid_params, "params.level must be one of the eight log levels");
+        co_return;
+    }
+    op->host->set_log_level(*level);
+    if (op->scope.single) {
+        auto what = plain_call(in, op->scope.servers.front());
+        auto answer = co_await ask(in, op, std::move(what));
+        if (answer) {
+            deliver(*op, *answer);
+        } else {
+            deliver_fault(in, *op, op->scope.servers.front(), answer.error());
+        }
+        co_return;
+    }
+    {
+        aio::nursery fan(op->host->get_executor(), "gateway");
+        for (auto& [server, link] : links_of(in, *op->host).open()) {
+            if (!catalog::has_capability(link->peer().capabilities, "logging")) continue;
+            auto job = tell_level(in, op, server);
+            fan.spawn(std::move(job));
+        }
+        co_await fan.join();
+    }
+    finish(*op, wire::make_result(op->host_id(), "{}"));
+}
+
+}  // namespace sluice::gateway

@@ -1,0 +1,13 @@
+// Whether a URI could have been made from a template (RFC 6570): for routing reads to the upstream
+// whose template fits, never to extract values.
+#pragma once
+
+#include <string_view>
+
+namespace sluice::mcp {
+
+// Every expression stands for any run of characters; `{x}` and `{x,y}` for one without '/',
+// operators that may span segments (`+ # / ? & . ;`) for any.
+bool matches_template(std::string_view uri_template, std::string_view uri);
+
+}  // namespace sluice::mcp

@@ -1,0 +1,61 @@
+"""Words the end-to-end tests share: configuration entries, members of answers, small checks."""
+import hashlib
+import json
+import os
+
+from fake import rawjson
+from fake.host import Host
+
+DIRECT = os.environ.get('SLUICE_DIRECT') == '1'
+R1, R2, R3, R4, R5 = '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'
+OUTCOMES = 'sluice/server_outcomes'
+CLOSED_SET = {'ok', 'auth_required', 'forbidden', 'timeout', 'unreachable', 'upstream_error', 'internal'}
+
+
+def http(fake, **more):
+    return {'transport': 'http', 'url': fake.url, **more}
+
+
+def sse(fake, **more):
+    return {'transport': 'sse', 'url': fake.url, **more}
+
+
+def key(name, secret, **more):
+    return {'name': name, 'sha256': hashlib.sha256(secret.encode()).hexdigest(), **more}
+
+
+def progress_notes(messages):
+    return [rawjson.get(m, 'params') for m in messages if '"notifications/progress"' in m]
+
+
+def text_of(result):
+    return json.loads(result)['content'][0]['text']
+
+
+def outcomes_of(result):
+    """{server: outcome word} of a list's _meta, whichever shape an entry has."""
+    found = json.loads(result).get('_meta', {}).get(OUTCOMES)
+    assert found is not None, 'no outcomes in %.300s' % result
+    return {name: entry if isinstance(entry, str) else entry['outcome'] for name, entry in found.items()}
+
+
+def no_canary(*texts):
+    for text in texts:
+        text = rawjson.text_of(text)
+        assert 'canary' not in text.lower(), 'upstream prose leaked: %.500s' % text
+
+
+def message_error(answer, status=None, code=None):
+    """The JSON-RPC error of an answer; checks HTTP status and code if given."""
+    if status is not None:
+        allowed = status if isinstance(status, (tuple, list, set)) else (status,)
+        assert answer.status in allowed, 'HTTP %d, wanted %s' % (answer.status, status)
+    error = answer.error()
+    assert isinstance(error['code'], int) and isinstance(error['message'], str)
+    if code is not None:
+        assert error['code'] == code, error
+    return error
+
+
+def host(url, **options):
+    return Host(url, **options)

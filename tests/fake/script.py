@@ -1,0 +1,212 @@
+"""What the scripted MCP server says, whatever the transport.
+
+`Script` holds the lists and options, keeps what reached it, and turns one message into what a
+sink writes.  A sink offers `send(raw)` for a message that is not final, `finish(raw)` for the
+response, `close()` for ending without one, and `fault(kind, call)` where the transport can break.
+"""
+import asyncio
+import base64
+import itertools
+import json
+import threading
+import time
+
+from . import rawjson, tools
+
+REVISIONS = ('2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25')
+
+
+class Call:
+    """One request being answered."""
+
+    def __init__(self, script, sink, text, session):
+        self.script, self.sink, self.text, self.session = script, sink, text, session
+        self.id = rawjson.get(text, 'id')
+        self.method = json.loads(rawjson.get(text, 'method') or 'null')
+        self.params = rawjson.get(text, 'params') or '{}'
+        self.token = rawjson.get(self.params, '_meta', 'progressToken')
+        self.name = json.loads(rawjson.get(self.params, 'name') or 'null')
+        self.arguments = json.loads(rawjson.get(self.params, 'arguments') or '{}')
+        self.cancelled = asyncio.Event()
+        self.released = asyncio.Event()
+
+    def envelope(self, rest, id=None):
+        return '{"jsonrpc":"2.0","id":%s,%s}' % (id or self.id, rest)
+
+    async def result(self, raw):
+        await self.sink.finish(self.envelope('"result":' + raw))
+
+    async def error(self, raw):
+        await self.sink.finish(self.envelope('"error":' + raw))
+
+    async def text_result(self, text):
+        await self.result('{"content":[{"type":"text","text":%s}]}' % rawjson.dumps(text))
+
+    async def note(self, method, params_raw):
+        await self.sink.send('{"jsonrpc":"2.0","method":"%s","params":%s}' % (method, params_raw))
+
+    async def progress(self, value, rest=''):
+        if self.token is not None:
+            await self.note('notifications/progress',
+                            '{"progressToken":%s,"progress":%s%s}' % (self.token, value, rest))
+
+
+class Script:
+    """Options are plain attributes; a test may change them while the server runs."""
+
+    def __init__(self, name='fake', tool_names=None, extra_tools=(), page_size=1000, prompts=(), resources=(),
+                 templates=(), capabilities=None, instructions=None, revision=None, faults=None,
+                 init_extra=None, on_event=None):
+        self.name = name
+        self.tools = [{'name': n, 'description': 'tool ' + n, 'inputSchema': {'type': 'object'}}
+                      for n in (tool_names if tool_names is not None else tools.NAMES)] + list(extra_tools)
+        self.prompts = [{'name': p} if isinstance(p, str) else p for p in prompts]
+        self.resources = [{'uri': r, 'name': r} if isinstance(r, str) else r for r in resources]
+        self.templates = [{'uriTemplate': t, 'name': t} if isinstance(t, str) else t for t in templates]
+        self.page_size = page_size
+        self.capabilities = capabilities
+        self.instructions = instructions
+        self.revision = revision            # None: echo what was asked for
+        self.faults = dict(faults or {})    # method -> kind, answered by the transport
+        self.init_extra = init_extra or {}
+        self.events = []                    # (kind, details), e.g. ('cancelled', {...})
+        self.records = []
+        self.calls = {}                     # (session, exact id text) -> Call, while it runs
+        self.changed = threading.Condition()
+        self.counter = itertools.count(1)
+        self.on_event = on_event
+
+    # ---- what a test reads -------------------------------------------------------------
+    def event(self, kind, **details):
+        with self.changed:
+            self.events.append((kind, dict(details, at=time.monotonic())))
+            self.changed.notify_all()
+        if self.on_event:
+            self.on_event(kind, details)
+
+    def record(self, record):
+        with self.changed:
+            self.records.append(record)
+            self.changed.notify_all()
+
+    def wait(self, look, timeout=10):
+        """The first true value of look(), or an AssertionError that shows what did arrive."""
+        until = time.monotonic() + timeout
+        with self.changed:
+            while True:
+                got = look()
+                if got:
+                    return got
+                left = until - time.monotonic()
+                if left <= 0:
+                    seen = [r.rpc or r.method for r in self.records][-20:]
+                    raise AssertionError('upstream %s did not see it in %ss; requests: %s; events: %s'
+                                         % (self.name, timeout, seen, [e[0] for e in self.events][-20:]))
+                self.changed.wait(left)
+
+    def seen(self, rpc=None, method=None, tool=None):
+        return [r for r in self.records if (rpc is None or r.rpc == rpc)
+                and (method is None or r.method == method) and (tool is None or r.tool == tool)]
+
+    def wait_seen(self, rpc=None, method=None, tool=None, count=1, timeout=10):
+        return self.wait(lambda: len(self.seen(rpc, method, tool)) >= count
+                         and self.seen(rpc, method, tool), timeout)
+
+    def wait_event(self, kind, timeout=10, **want):
+        def look():
+            return next((d for k, d in self.events
+                         if k == kind and all(d.get(n) == v for n, v in want.items())), None)
+        return self.wait(look, timeout)
+
+    def event_list(self, kind):
+        return [d for k, d in self.events if k == kind]
+
+    # ---- the protocol ------------------------------------------------------------------
+    async def notification(self, text, session):
+        method = json.loads(rawjson.get(text, 'method'))
+        if method != 'notifications/cancelled':
+            return
+        target = rawjson.get(text, 'params', 'requestId')
+        call = self.calls.get((session, target))
+        self.event('cancelled', id=target, matched=call is not None, tool=call.name if call else None,
+                   reason=rawjson.get(text, 'params', 'reason'), session=session)
+        if call:
+            call.cancelled.set()
+
+    async def request(self, call):
+        key = (call.session, call.id)
+        self.calls[key] = call
+        try:
+            kind = self.faults.get(call.method)
+            if kind:
+                await call.sink.fault(kind, call)
+            else:
+                await self.answer(call)
+        finally:
+            if self.calls.get(key) is call:
+                del self.calls[key]
+
+    def caps(self):
+        if self.capabilities is not None:
+            return self.capabilities
+        caps = {'tools': {}}
+        if self.prompts:
+            caps['prompts'] = {}
+            caps['completions'] = {}
+        if self.resources or self.templates:
+            caps['resources'] = {}
+        return caps
+
+    async def initialize(self, call):
+        asked = json.loads(call.params).get('protocolVersion')
+        body = {'protocolVersion': self.revision or asked, 'capabilities': self.caps(),
+                'serverInfo': {'name': self.name, 'version': '1'}, **self.init_extra}
+        if self.instructions:
+            body['instructions'] = self.instructions
+        await call.result(rawjson.dumps(body))
+
+    async def listing(self, call, member, items):
+        cursor = json.loads(call.params).get('cursor')
+        at = int(base64.b64decode(cursor)[2:]) if cursor else 0
+        body = {member: items[at:at + self.page_size]}
+        if at + self.page_size < len(items):
+            body['nextCursor'] = base64.b64encode(b'o:%d' % (at + self.page_size)).decode()
+        await call.result(rawjson.dumps(body))
+
+    async def answer(self, call):
+        method = call.method
+        if method == 'initialize':
+            return await self.initialize(call)
+        if method in ('ping', 'logging/setLevel'):
+            return await call.result('{}')
+        if method == 'tools/list':
+            return await self.listing(call, 'tools', self.tools)
+        if method == 'prompts/list':
+            return await self.listing(call, 'prompts', self.prompts)
+        if method == 'resources/list':
+            return await self.listing(call, 'resources', self.resources)
+        if method == 'resources/templates/list':
+            return await self.listing(call, 'resourceTemplates', self.templates)
+        if method == 'resources/read':
+            return await self.read(call)
+        if method == 'prompts/get':
+            if call.name not in [p['name'] for p in self.prompts]:
+                return await call.error('{"code":-32602,"message":"no such prompt"}')
+            return await call.result('{"messages":[{"role":"user","content":{"type":"text","text":%s}}]}'
+                                     % rawjson.dumps('%s of %s' % (call.name, self.name)))
+        if method == 'completion/complete':
+            return await call.result('{"completion":{"values":["%s-1"],"total":1.0}}' % self.name)
+        if method == 'tools/call':
+            if call.name in [t['name'] for t in self.tools]:
+                return await tools.run(call)
+            return await call.error('{"code":-32602,"message":"Unknown tool"}')
+        await call.error('{"code":-32601,"message":"Method not found"}')
+
+    async def read(self, call):
+        uri = json.loads(rawjson.get(call.params, 'uri'))
+        known = [r['uri'] for r in self.resources]
+        heads = [t['uriTemplate'].split('{')[0] for t in self.templates]
+        if uri in known or any(uri.startswith(h) for h in heads):
+            return await call.result('{"contents":[{"uri":%s,"text":%s}]}'
+                                     % (rawjson.dumps(uri), rawjson.dumps('from ' + self.name)))
+        await call.error('{"code":-32002,"message":"Resource not found","data":{"uri":%s}}' % rawjson.dumps(uri))
