@@ -42,7 +42,9 @@ void check_admission(const section& top, draft& file, problem_list& problems);
 
 // Addresses, public_url, hosts, origins, and the rest of the file's own keys. config_front.cpp.
 void check_front(const section& top, draft& file, problem_list& problems);
-// Whether "host:port" stays on this machine. False also for what is no address.
+// "127.0.0.1:80", "[::1]:80", "localhost:80", ":80".
+bool is_address(std::string_view text);
+// Whether an address stays on this machine.
 bool is_loopback_address(std::string_view address);
 
 } // namespace sluice::app

@@ -37,7 +37,7 @@ struct type_namer {
 };
 
 struct default_shower {
-    std::string operator()(const bool* to) const { return *to ? "true" : "false"; }
+    std::string operator()(bool* const& to) const { return *to ? "true" : "false"; }
     std::string operator()(const duration_slot& s) const { return show_duration(*s.to); }
     std::string operator()(const size_slot& s) const { return show_size(*s.to); }
     std::string operator()(const count_slot& s) const { return std::to_string(*s.to); }
