@@ -102,6 +102,21 @@ TEST_CASE("local processes are refused unless enabled, and then only listed comm
     CHECK(has(got, "2 problems"));
 }
 
+TEST_CASE("a process that may ask hosts is one per session") {
+    auto asking = [](const std::string& more) {
+        return "stdio: {enabled: true}\nmcp_servers: {one: {command: npx, allow_elicitation: true" +
+               more + "}}\n";
+    };
+    auto got = read(asking(""));
+    REQUIRE_MESSAGE(got.ok(), render(got.problems));
+    CHECK(got.values.upstream.servers[0].allow_elicitation);
+    CHECK(got.values.upstream.servers[0].isolation_per_session);
+    CHECK(problems(asking(", isolation: session")).empty());
+    CHECK(has(problems(asking(", isolation: shared")), "needs isolation: session"));
+    CHECK_FALSE(good("    allow_roots: true\n").isolation_per_session);
+    CHECK_FALSE(good("").allow_sampling);
+}
+
 TEST_CASE("a credential is settled once: scheme stripped, basic encoded") {
     CHECK(credential("bearer_token", "abc") == "abc");
     CHECK(credential("bearer_token", "Bearer abc") == "abc");

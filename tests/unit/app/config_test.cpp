@@ -108,6 +108,48 @@ TEST_CASE("every problem is told at once, in the file's order, with its place") 
     );
 }
 
+TEST_CASE("salts come from the file, else from the environment, and are not short") {
+    auto from = [](const std::string& text, const char* name, const char* value) {
+        return parse_config(text, "t.yaml", [=](std::string_view asked) {
+            return asked == name ? std::optional<std::string>(value) : std::nullopt;
+        });
+    };
+    auto plain = with_server("");
+    auto got =
+        from("salt_keys: [0123456789abcdef, fedcba9876543210]\n" + plain, "SLUICE_SALT_KEY", "x");
+    REQUIRE_MESSAGE(got.ok(), render(got.problems));
+    REQUIRE(got.values.gateway.salt_keys.size() == 2);
+    CHECK(got.values.gateway.salt_keys[0].reveal() == "0123456789abcdef");
+    for (auto name : {"SLUICE_SALT_KEY", "LITELLM_SALT_KEY"}) {
+        got = from(plain, name, "0123456789abcdef");
+        REQUIRE(got.values.gateway.salt_keys.size() == 1);
+        CHECK(has(render(from(plain, name, "short-one").problems), "shorter than 16"));
+        CHECK_FALSE(has(render(from(plain, name, "short-one").problems), "short-one"));
+    }
+    CHECK(read(plain).values.gateway.salt_keys.empty());
+    CHECK(has(problems("salt_keys: [short-one]\n" + plain), "salt_keys[0]: is shorter than 16"));
+    CHECK(has(problems("salt_key: x\n" + plain), "did you mean \"salt_keys\"?"));
+}
+
+TEST_CASE("the digest follows what hosts see and nothing else") {
+    auto digest = [](const std::string& text) {
+        auto got = read(text);
+        CHECK_MESSAGE(got.ok(), render(got.problems));
+        return got.values.registry_digest;
+    };
+    auto one = digest(with_server(""));
+    CHECK(one.size() == 64);
+    CHECK(one == digest("log: {level: debug}\n" + with_server("    timeout: 5s\n")));
+    CHECK(one == digest(with_server("    auth_type: token\n    auth_value: x\n")));
+    CHECK(one != digest(with_server("    alias: b\n")));
+    CHECK(one != digest(with_server("    allowed_tools: [a]\n")));
+    CHECK(one != digest("separator: _\n" + with_server("")));
+    CHECK(
+        digest("mcp_servers: {a: {url: 'http://x/'}, b: {url: 'http://x/'}}\n") !=
+        digest("mcp_servers: {b: {url: 'http://x/'}, a: {url: 'http://x/'}}\n")
+    );
+}
+
 TEST_CASE("a key that stands elsewhere is pointed to") {
     CHECK(has(problems("drain: 5s\n" + with_server("")), "did you mean \"timeouts.drain\"?"));
 }
@@ -121,9 +163,6 @@ TEST_CASE("LiteLLM's keys of later features are refused as such, not as unknown"
           "aws_region_name",
           "pinned_tools",
           "mcp_info",
-          "allow_elicitation",
-          "allow_sampling",
-          "allow_roots",
           "server_id",
           "env_vars",
           "is_byok",
@@ -135,7 +174,7 @@ TEST_CASE("LiteLLM's keys of later features are refused as such, not as unknown"
         auto got = problems(with_server("    " + std::string(key) + ": x\n"));
         CHECK_MESSAGE(has(got, "not supported yet: " + std::string(key)), key);
     }
-    for (auto key : {"store", "salt_keys", "peer_listen", "litellm_settings", "guardrails"}) {
+    for (auto key : {"store", "peer_listen", "litellm_settings", "guardrails"}) {
         auto got = problems(std::string(key) + ": x\n" + with_server(""));
         CHECK_MESSAGE(has(got, "not supported yet: " + std::string(key)), key);
     }
@@ -156,7 +195,7 @@ TEST_CASE("a value of the wrong shape is said so") {
     wrong("allowed_hosts: [[a]]", "allowed_hosts[0]: must be a single value, not a list");
     wrong("merge_instructions: yes", "\"yes\" must be true or false");
     wrong(
-        "log: {level: warm}", "is not one of debug, info, warn, error, off; did you mean \"warn\"?"
+        "log: {level: wran}", "is not one of debug, info, warn, error, off; did you mean \"warn\"?"
     );
     wrong("limits: {connections: 0}", "must be at least 1");
     wrong("limits: {connections: -1}", "\"-1\" is not a whole number");
@@ -185,6 +224,9 @@ TEST_CASE(
     auto got = problems(with_server("    auth_type: bearer_token\n    auth_value: ${NOPE}\n"));
     CHECK(has(got, "t.yaml:5:17: mcp_servers.one.auth_value: environment variable NOPE is not set")
     );
+    got = problems("mcp_servers: {one: {url: \"${NOPE}\"}}\n");
+    CHECK(has(got, "url: environment variable NOPE is not set"));
+    CHECK(has(got, "\n1 problem\n"));
     got = problems(
         "limits: {body: \"${TOKEN}\"}\nlog: {level: os.environ/TOKEN}\n" + with_server("")
     );
