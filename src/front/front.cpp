@@ -20,6 +20,12 @@ bool any_forwards(gateway::gateway& through) {
     return false;
 }
 
+bool wants_debug(const net::request_head& head) {
+    auto asked = head.headers.get("x-sluice-debug");
+    if (!asked) asked = head.headers.get("x-litellm-mcp-debug");
+    return asked && (base::iequals(*asked, "true") || *asked == "1" || base::iequals(*asked, "yes"));
+}
+
 int status_of(const base::fault& f) { return f.http_status != 0 ? f.http_status : mcp::http_status_of(f); }
 
 // A modern claim: in the body, or by the header alone. Never served yet; the answer makes dual-era
@@ -89,6 +95,22 @@ aio::task<> front::serve_options(net::exchange& http) {
     co_await answer_empty(http, 204, std::move(headers));
 }
 
+// How admission and routing were resolved, in words; names only, never a credential.
+void front::explain(visit& v, const net::request_head& head) const {
+    std::string by = "nobody is asked";
+    if (!keys_.is_open()) {
+        bool own = head.headers.get("x-sluice-api-key").has_value();
+        bool alias = head.headers.get("x-litellm-api-key").has_value();
+        by = "key '" + v.who->name + "' from " +
+             (own ? "x-sluice-api-key" : alias ? "x-litellm-api-key" : "Authorization");
+    }
+    std::vector<std::string> servers;
+    for (auto server : v.where.servers) servers.push_back(through_.in().names.server(server).name);
+    v.headers.emplace_back("X-Sluice-Debug-Auth", by);
+    v.headers.emplace_back("X-Sluice-Debug-Endpoint", v.where.path + (v.where.single ? " (single)" : " (aggregate)"));
+    v.headers.emplace_back("X-Sluice-Debug-Servers", base::join(servers, ","));
+}
+
 aio::task<base::result<front::visit>> front::admit(net::exchange& http) {
     const auto& head = http.head();
     visit v;
@@ -129,6 +151,7 @@ aio::task<base::result<front::visit>> front::admit(net::exchange& http) {
         co_await refuse(http, status_of(f), mcp::code_invalid_request, f.message, {}, std::move(v.headers));
         co_return f;
     }
+    if (settings_.debug_header && wants_debug(head)) explain(v, head);
     if (forwards_headers_) v.upward = std::make_shared<const net::fields>(head.headers);
     co_return v;
 }

@@ -51,6 +51,7 @@ private:
     base::result<void> begin(const visit& v, std::shared_ptr<session::session> host,
                              std::shared_ptr<session::stream> out, std::shared_ptr<const wire::message> m,
                              std::uint32_t number, aio::instant arrived);
+    void explain(visit& v, const net::request_head& head) const;
     extra_headers cors(const net::request_head& head) const;
 
     gateway::gateway& through_;

@@ -112,6 +112,10 @@ aio::task<> gateway::walk(shared_operation op) {
 }
 
 void gateway::take(session::session& host, const wire::message& message) {
+    if (message.is_response()) {
+        host.questions().answer(message);
+        return;
+    }
     if (!message.is_notification() || !message.method_is("notifications/cancelled")) return;
     auto id = message.request_id_token();
     if (!id) return;

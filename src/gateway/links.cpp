@@ -1,5 +1,6 @@
 #include "gateway/links.hpp"
 
+#include "mcp/client_capabilities.hpp"
 #include "wire/json.hpp"
 
 #include <algorithm>
@@ -62,6 +63,10 @@ aio::task<base::result<shared_link>> session_links::open_one(
     auto& target = *in_.servers[server];
     upstream::open_request request;
     request.revision = std::string(mcp::text_of(host_.who().revision));
+    const auto& s = target.settings();
+    request.capabilities = mcp::declared_upstream(
+        host_.who().capabilities, {s.allow_elicitation, s.allow_sampling, s.allow_roots}
+    );
     request.headers = headers_for(target.settings(), headers.get());
     request.until = std::min(until, aio::clock::now() + target.settings().initialize_timeout);
     auto opened = co_await target.open(std::move(request));

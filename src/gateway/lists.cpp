@@ -200,7 +200,7 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
         co_return;
     }
     auto result = catalog::merged_result(op->method->list_key, items, *cursor, outcomes);
-    op->call->out().push_final(wire::make_result(op->host_id(), result));
+    finish(*op, wire::make_result(op->host_id(), result));
 }
 
 aio::task<> run_aggregate(house& in, shared_operation op, std::optional<position> from) {
@@ -249,7 +249,7 @@ aio::task<> deliver_page(
     }
     auto result = catalog::with_items(answer.view(answer.result), op->method->list_key, page, *cursor);
     auto bytes = wire::rewrite(answer, {{answer.id, op->host_id()}, {answer.result, result}});
-    op->call->out().push_final(std::move(bytes));
+    finish(*op, std::move(bytes));
 }
 
 aio::task<> run_single(house& in, shared_operation op, std::optional<position> from) {

@@ -1,6 +1,7 @@
 #include "gateway/relay.hpp"
 
 #include "gateway/links.hpp"
+#include "gateway/questions.hpp"
 #include "mcp/errors.hpp"
 #include "mcp/log_level.hpp"
 
@@ -19,7 +20,6 @@ bool below_level(const operation& op, const wire::message& note) {
 
 // A notification of the upstream on this call's stream, for the host.
 void pass_note(house& in, operation& op, const wire::message& note) {
-    if (note.is_request()) return;  // answered by the upstream room
     if (note.method_is("notifications/progress")) {
         if (!op.message->progress_token.present()) return;
         auto token = op.message->view(op.message->progress_token);
@@ -46,22 +46,34 @@ private:
     aio::instant since_;
 };
 
-// Pulls one answer to its end.
-aio::task<base::result<wire::message>>
-pull(house& in, shared_operation op, request_to what, std::unique_ptr<upstream::reply> reply, aio::instant end) {
-    auto silence_from = aio::clock::now();
-    session::call::watch on_cancel(*op->call, [r = reply.get()] { r->interrupt(); });
+// One answer being pulled.
+struct pulling {
+    request_to what;
+    shared_link link;
+    std::unique_ptr<upstream::reply> reply;
+    aio::instant end;
+    aio::instant silent_since;
+    std::unique_ptr<questions> asked;  // made by the first question
+
+    // Silence counts from the last message; an open question stops the clock (decision 10).
+    aio::instant patience() {
+        if (asked && asked->open() > 0) silent_since = aio::clock::now();
+        if (asked) silent_since = std::max(silent_since, asked->last_settled());
+        return std::min(silent_since + what.silence, end);
+    }
+};
+
+aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op, pulling& p) {
+    session::call::watch on_cancel(*op->call, [r = p.reply.get()] { r->interrupt(); });
     for (;;) {
-        auto until = std::min(silence_from + what.silence, end);
+        auto until = p.patience();
         waiting wait(*op);
-        auto step = co_await reply->next(until);
+        auto step = co_await p.reply->next(until);
         wait.done();
-        if (op->call->is_cancelled()) {
-            co_await reply->cancel(op->call->reason());
-            co_return base::fault(base::errc::cancelled, "cancelled by the host");
-        }
+        if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
         if (!step) {
-            if (step.error().code == base::errc::timeout) co_await reply->cancel("\"timeout\"");
+            bool early = step.error().code == base::errc::timeout && aio::clock::now() < p.patience();
+            if (early) continue;
             co_return step.error();
         }
         if (step->what == upstream::step::kind::pause) {
@@ -69,9 +81,22 @@ pull(house& in, shared_operation op, request_to what, std::unique_ptr<upstream::
             continue;
         }
         if (step->message.is_response()) co_return std::move(step->message);
-        silence_from = aio::clock::now();
-        if (what.relay_notes) pass_note(in, *op, step->message);
+        p.silent_since = aio::clock::now();
+        if (step->message.is_request()) {
+            if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.what.server, p.link);
+            p.asked->take(std::move(step->message));
+        } else if (p.what.relay_notes) {
+            pass_note(in, *op, step->message);
+        }
     }
+}
+
+aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pulling p) {
+    auto got = co_await pull_steps(in, op, p);
+    if (p.asked) co_await p.asked->close();
+    if (!got && got.error().code == base::errc::cancelled) co_await p.reply->cancel(op->call->reason());
+    if (!got && got.error().code == base::errc::timeout) co_await p.reply->cancel("\"timeout\"");
+    co_return got;
 }
 
 }  // namespace
@@ -100,8 +125,14 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
         co_await (*reply)->cancel(op->call->reason());
         co_return base::fault(base::errc::cancelled, "cancelled by the host");
     }
-    auto pulled = co_await pull(in, op, std::move(what), std::move(*reply), end);
+    pulling p{std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr};
+    auto pulled = co_await pull(in, op, std::move(p));
     co_return pulled;
+}
+
+void finish(operation& op, std::string response, int http_status) {
+    if (op.call->is_cancelled()) return;
+    op.call->out().push_final(std::move(response), http_status);
 }
 
 void deliver(operation& op, const wire::message& response) {
@@ -112,14 +143,14 @@ void deliver(operation& op, const wire::message& response) {
         deliver_error(op, mcp::code_internal, "the upstream answered with an error that has no id");
         return;
     }
-    op.call->out().push_final(wire::rewrite(response, {{response.id, op.host_id()}}));
+    finish(op, wire::rewrite(response, {{response.id, op.host_id()}}));
 }
 
 void deliver_error(
     operation& op, int code, std::string_view text, std::string_view data, int status
 ) {
     if (op.outcome == "ok") op.outcome = "refused";
-    op.call->out().push_final(wire::make_error(op.host_id(), code, text, data), status);
+    finish(op, wire::make_error(op.host_id(), code, text, data), status);
 }
 
 void deliver_fault(house& in, operation& op, std::size_t server, const base::fault& f) {

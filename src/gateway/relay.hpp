@@ -25,6 +25,8 @@ struct request_to {
 // Faults: errc::cancelled when the host cancelled (its stream has ended already).
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what);
 
+// The one response of a call, whole; nothing when the host has cancelled it meanwhile.
+void finish(operation& op, std::string response, int http_status = 0);
 // Tells the host the final response: the upstream's bytes with the host's id.
 void deliver(operation& op, const wire::message& response);
 // Tells the host of a failure. `status` = what a single-server route answers by HTTP, 0 = 200.

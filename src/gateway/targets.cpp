@@ -194,7 +194,7 @@ aio::task<> run_set_level(house& in, shared_operation op) {
         }
         co_await fan.join();
     }
-    op->call->out().push_final(wire::make_result(op->host_id(), "{}"));
+    finish(*op, wire::make_result(op->host_id(), "{}"));
 }
 
 }  // namespace sluice::gateway

@@ -32,7 +32,7 @@ response_reader::~response_reader() {
 void response_reader::finish(bool reusable) {
     if (!line_) return;
     --pool_->count.busy;
-    bool keep = reusable && sent_whole_ && parsed_.keep_alive && line_->buffer().empty();
+    bool keep = reusable && !send_failure_ && parsed_.keep_alive && line_->buffer().empty();
     if (keep) pool_->give_back(std::move(line_), parsed_.head.headers.get("Keep-Alive"));
     line_.reset();
 }
@@ -50,18 +50,29 @@ void response_reader::cancel() {
 
 aio::task<base::result<void>>
 response_reader::start(const client_request& request, aio::instant until, bool& wrote) {
+    to_head_ = request.method == "HEAD";
     line_->set_deadline(until);
     auto sent = co_await send(request, wrote);
-    if (!sent) {
-        // A peer that answers before it has read everything (413) may have closed its end for
-        // reading.
-        sent_whole_ = false;
-        if (sent.error().code != base::errc::closed || !wrote) co_return fail(sent.error());
-    }
-    auto got = co_await read_head(request.method == "HEAD");
-    if (!got && !sent) co_return fail(sent.error());
-    if (!got) co_return fail(got.error());
     line_->set_deadline(aio::never);
+    if (sent) co_return sent;
+    // A peer that answers before it has read everything (413) may have closed its end for reading.
+    if (sent.error().code != base::errc::closed || !wrote) co_return fail(sent.error());
+    send_failure_ = sent.error();
+    co_return base::result<void>();
+}
+
+aio::task<base::result<void>> response_reader::read_head(aio::instant until) {
+    if (has_head_) co_return base::result<void>();
+    if (cancelled_) co_return cancelled();
+    if (failure_) co_return *failure_;
+    line_->set_deadline(until);
+    auto got = co_await scan_head();
+    line_->set_deadline(aio::never);
+    if (cancelled_) co_return cancelled(); // the peer notices when this is destroyed
+    if (!got && send_failure_) co_return fail(*send_failure_);
+    if (!got && got.error().code == base::errc::timeout) co_return got;
+    if (!got) co_return fail(got.error());
+    has_head_ = true;
     if (parsed_.body.kind == body_kind::none) {
         done_ = true;
         finish(true);
@@ -82,7 +93,7 @@ aio::task<base::result<void>> response_reader::send(const client_request& reques
     co_return later;
 }
 
-aio::task<base::result<void>> response_reader::read_head(bool to_head) {
+aio::task<base::result<void>> response_reader::scan_head() {
     auto& in = line_->buffer();
     head_scanner scanner;
     for (;;) {
@@ -95,7 +106,7 @@ aio::task<base::result<void>> response_reader::read_head(bool to_head) {
             if (got == 0) co_return line_->why();
             continue;
         }
-        auto parsed = parse_response_head(in.view().substr(0, scanner.size()), to_head);
+        auto parsed = parse_response_head(in.view().substr(0, scanner.size()), to_head_);
         if (!parsed) co_return not_http(parsed.error().message);
         in.consume(scanner.size());
         if (parsed->head.status == 101) co_return not_http("it switched protocols unasked");
@@ -164,10 +175,12 @@ aio::task<base::result<std::string>> response_reader::wait_for_some() {
         } else {
             got = co_await line_->read_more();
         }
-        if (cancelled_) co_return fail(cancelled());
+        if (cancelled_) co_return cancelled(); // the peer notices when this is destroyed
         if (got == 0) {
+            auto why = line_->why();
+            if (why.code == base::errc::timeout) co_return why;
             if (parsed_.body.kind != body_kind::until_close || !line_->ended_well())
-                co_return fail(line_->why());
+                co_return fail(std::move(why));
             done_ = true;
             finish(false);
             co_return std::string();

@@ -46,8 +46,10 @@ public:
     response_reader(std::shared_ptr<http_pool::state> pool, std::unique_ptr<client_link> line);
     ~response_reader() override;
 
+    // Writes the request; read_head comes next.
     aio::task<base::result<void>>
     start(const client_request& request, aio::instant until, bool& wrote);
+    aio::task<base::result<void>> read_head(aio::instant until) override;
     const response_head& head() const override { return parsed_.head; }
     aio::task<base::result<std::string>> read_some(aio::instant until) override;
     bool done() const override { return done_; }
@@ -55,7 +57,7 @@ public:
 
 private:
     aio::task<base::result<void>> send(const client_request& request, bool& wrote);
-    aio::task<base::result<void>> read_head(bool to_head);
+    aio::task<base::result<void>> scan_head();
     base::result<std::string> take_buffered();
     aio::task<base::result<std::string>> wait_for_some();
     base::fault fail(base::fault why);
@@ -66,7 +68,9 @@ private:
     parsed_response parsed_;
     chunk_decoder chunks_;
     std::optional<base::fault> failure_;
-    bool sent_whole_ = true;
+    std::optional<base::fault> send_failure_; // the peer may have answered all the same
+    bool to_head_ = false;
+    bool has_head_ = false;
     bool done_ = false;
     bool cancelled_ = false;
 };

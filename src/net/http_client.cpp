@@ -141,6 +141,16 @@ aio::task<base::result<std::unique_ptr<client_response>>> send_over(
     }
 }
 
+// Takes the sending as a value: http_pool may be gone before the answer is.
+aio::task<base::result<std::unique_ptr<client_response>>>
+with_head(aio::task<base::result<std::unique_ptr<client_response>>> sending, aio::instant until) {
+    auto sent = co_await std::move(sending);
+    if (!sent) co_return sent;
+    auto got = co_await (*sent)->read_head(until);
+    if (!got) co_return got.error();
+    co_return sent;
+}
+
 } // namespace
 
 http_pool::http_pool(
@@ -153,8 +163,14 @@ http_pool::~http_pool() {
 }
 
 aio::task<base::result<std::unique_ptr<client_response>>>
-http_pool::send(client_request request, aio::instant until, bool* wrote_any) {
+http_pool::begin(client_request request, aio::instant until, bool* wrote_any) {
     return send_over(state_, std::move(request), until, wrote_any);
+}
+
+aio::task<base::result<std::unique_ptr<client_response>>>
+http_pool::send(client_request request, aio::instant until, bool* wrote_any) {
+    auto sending = send_over(state_, std::move(request), until, wrote_any);
+    return with_head(std::move(sending), until);
 }
 
 const url& http_pool::origin() const {

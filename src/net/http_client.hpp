@@ -42,13 +42,16 @@ struct client_request {
 class client_response {
 public:
     virtual ~client_response() = default;
+    // Waits for the head, when begin() made this. Faults as http_pool::send; after errc::timeout it
+    // may be asked again. Nothing else but cancel() may be called before it succeeded.
+    virtual aio::task<base::result<void>> read_head(aio::instant until) = 0;
     virtual const response_head& head() const = 0;
-    // Some more bytes of the body, an empty string at its end. errc::timeout at `until`;
-    // errc::closed when the peer cut it short; errc::cancelled after cancel().
+    // Some more bytes of the body, an empty string at its end. errc::timeout at `until` (it may be
+    // asked again); errc::closed when the peer cut it short; errc::cancelled after cancel().
     virtual aio::task<base::result<std::string>> read_some(aio::instant until) = 0;
     // Whether the body's end has been seen; read_some then returns empty strings.
     virtual bool done() const = 0;
-    // Makes a pending and every later read_some return errc::cancelled. May be called any time.
+    // Makes a pending and every later read return errc::cancelled. May be called any time.
     virtual void cancel() = 0;
 };
 
@@ -67,6 +70,10 @@ public:
     // `wrote_any` (optional) tells whether a byte of the request had left.
     aio::task<base::result<std::unique_ptr<client_response>>>
     send(client_request request, aio::instant until, bool* wrote_any = nullptr);
+    // The same, but returns once the request is written: the answer can then be called off while
+    // its head is awaited.
+    aio::task<base::result<std::unique_ptr<client_response>>>
+    begin(client_request request, aio::instant until, bool* wrote_any = nullptr);
     const url& origin() const;
 
     struct counters {

@@ -29,6 +29,7 @@ session::session(aio::executor ex, identity who, const settings& bounds, stream_
       bounds_(bounds),
       counters_(counters),
       calls_(ex, "session"),
+      asks_(ex),
       last_used_(aio::clock::now()),
       ended_(ex) {}
 
@@ -135,6 +136,7 @@ aio::task<> session::live() {
         if (aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
     }
     ending_ = true;
+    asks_.drop_all();
     for (auto& [id, c] : listed_) c->cancel({});
     for (auto& [handle, s] : streams_) s->end(ending::session_ended);
     co_await calls_.join();

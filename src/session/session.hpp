@@ -7,6 +7,7 @@
 #include "aio/task.hpp"
 #include "base/result.hpp"
 #include "mcp/revision.hpp"
+#include "session/asks.hpp"
 #include "session/settings.hpp"
 #include "session/stream.hpp"
 #include "wire/token.hpp"
@@ -103,6 +104,9 @@ public:
     void cancel(const wire::token& host_id, std::string reason_json);
     std::size_t calls_under_way() const { return listed_.size(); }
 
+    // Questions of upstreams that wait for this host.
+    asks& questions() { return asks_; }
+
     // Runs a coroutine of one of its calls; joined before the session is gone.
     void spawn(aio::task<> work) { calls_.spawn(std::move(work)); }
 
@@ -133,6 +137,7 @@ private:
     std::unordered_multimap<wire::token, std::shared_ptr<call>> listed_;
     std::map<std::string, std::shared_ptr<stream>, std::less<>> streams_;
     std::shared_ptr<stream> standing_;
+    asks asks_;
     std::uint64_t next_stream_ = 1;
     std::string log_level_;
     std::unique_ptr<attachment> held_;

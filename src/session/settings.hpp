@@ -21,6 +21,8 @@ struct settings {
     std::size_t events_per_stream = 1'000;
     std::size_t bytes_per_stream = 1024 * 1024;
     std::chrono::milliseconds resume_window{std::chrono::minutes(10)}; // after the last event
+    // How long a question waits for its host to come back to a stream that can carry it.
+    std::chrono::milliseconds ask_resume_grace{30'000};
     // A final response above this is delivered but not kept for resume.
     std::size_t resume_result_max = 4 * 1024 * 1024;
 

@@ -4,6 +4,14 @@
 
 namespace sluice::session {
 
+namespace {
+
+bool is_kept(const event& e) {
+    return e.kind == event_kind::final || e.kind == event_kind::question;
+}
+
+}  // namespace
+
 stream::stream(
     aio::executor ex, std::string handle, std::size_t finals, const settings& bounds,
     stream_counters& counters
@@ -13,6 +21,7 @@ stream::stream(
       bounds_(bounds),
       counters_(counters),
       last_event_at_(aio::clock::now()),
+      detached_at_(last_event_at_),
       readable_(ex),
       detached_(ex) {}
 
@@ -21,6 +30,10 @@ stream::~stream() { counters_.bytes -= bytes_; }
 void stream::push_note(std::string bytes) {
     push({0, event_kind::note, std::move(bytes), 0, 0, 0});
     ++counters_.notes;
+}
+
+void stream::push_question(std::string bytes) {
+    push({0, event_kind::question, std::move(bytes), 0, 0, 0});
 }
 
 void stream::push_progress(std::string bytes, std::uint32_t call) {
@@ -73,8 +86,8 @@ void stream::drop_at(std::size_t index) {
 }
 
 void stream::trim() {
-    // Finals stay for resume whatever the ring's bounds; they are few and bounded by themselves.
-    while (over_bounds() && first_unsent() > 0 && log_.front().kind != event_kind::final) drop_at(0);
+    // Finals and questions stay for resume whatever the ring's bounds; they are few and bounded by themselves.
+    while (over_bounds() && first_unsent() > 0 && !is_kept(log_.front())) drop_at(0);
     std::size_t unsent = first_unsent();
     auto newest = log_.size() - 1;
     if (over_bounds() && log_[newest].kind == event_kind::progress) {
@@ -123,6 +136,7 @@ bool stream::attach(std::uint64_t after_position) {
 
 void stream::detach() {
     attached_ = false;
+    detached_at_ = aio::clock::now();
     detached_.wake();
 }
 

@@ -21,7 +21,8 @@
 namespace sluice::session {
 
 enum class event_kind : std::uint8_t {
-    note,      // a notification or a request of an upstream
+    note,      // a notification of an upstream
+    question,  // a request of an upstream; never dropped
     progress,  // may be replaced by a newer one of the same call
     final,     // a call's one response
     pause,     // the upstream closed its stream on purpose; the host may come back after retry_ms
@@ -58,6 +59,7 @@ public:
     const std::string& handle() const { return handle_; }
 
     void push_note(std::string bytes);
+    void push_question(std::string bytes);
     void push_progress(std::string bytes, std::uint32_t call);
     void push_final(std::string bytes, int http_status = 0);
     void push_pause(std::uint32_t retry_ms);
@@ -80,6 +82,8 @@ public:
     bool attach(std::uint64_t after_position);
     void detach();
     bool attached() const { return attached_; }
+    // When the last reader left; meaningless while one is attached.
+    aio::instant detached_at() const { return detached_at_; }
     // Returns when nobody reads, or at `until`.
     aio::task<> wait_detached(aio::instant until);
     // Position of the first event that no reader has taken.
@@ -112,6 +116,7 @@ private:
     bool reader_closed_ = false;
     ending ended_ = ending::none;
     aio::instant last_event_at_;
+    aio::instant detached_at_;
     aio::signal_flag readable_;
     aio::signal_flag detached_;
 };

@@ -57,6 +57,10 @@ struct meters::state {
                                           .Name("sluice_requests_refused_total")
                                           .Help("Requests refused before an operation began")
                                           .Register(registry);
+    Family<Counter>& questions = prometheus::BuildCounter()
+                                     .Name("sluice_questions_total")
+                                     .Help("Questions of upstreams to hosts, by method and ending")
+                                     .Register(registry);
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
 
@@ -116,6 +120,12 @@ void meters::call_ended(const call_sample& sample) {
 
 void meters::progress_relayed(std::uint64_t n) { state_->relayed.Increment(static_cast<double>(n)); }
 void meters::cancelled() { state_->cancels.Increment(); }
+
+void meters::question_ended(std::string_view method, std::string_view ending) {
+    bool known = method == "elicitation/create" || method == "sampling/createMessage" || method == "roots/list";
+    std::string kind = known ? std::string(method) : "other";
+    state_->questions.Add({{"method", kind}, {"ending", std::string(ending)}}).Increment();
+}
 
 void meters::refused(std::string_view reason) {
     auto it = state_->known_refusals.find(reason);

@@ -41,6 +41,8 @@ public:
     void call_ended(const call_sample& sample);
     void progress_relayed(std::uint64_t notes = 1);
     void cancelled();
+    // A question of an upstream to a host: answered, or the code of what kept the answer away.
+    void question_ended(std::string_view method, std::string_view ending);
     void refused(std::string_view reason);  // requests refused before an operation began
 
     // Asked at each scrape for everything that is a state rather than an event.

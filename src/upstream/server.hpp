@@ -22,10 +22,10 @@ namespace sluice::upstream {
 
 // What the host side knows when a session is opened; JSON texts go up verbatim.
 struct open_request {
-    std::string revision = "2025-11-25";  // what we ask for: the host's own revision
-    std::string capabilities = "{}";      // until two-way traffic exists always {}
-    std::string client_info;              // JSON object; empty = the gateway's own
-    std::vector<std::pair<std::string, std::string>> headers;  // host headers allowed to go up
+    std::string revision = "2025-11-25"; // what we ask for: the host's own revision
+    std::string capabilities = "{}";     // until two-way traffic exists always {}
+    std::string client_info;             // JSON object; empty = the gateway's own
+    std::vector<std::pair<std::string, std::string>> headers; // host headers allowed to go up
     aio::instant until = aio::never;
 };
 
@@ -34,7 +34,7 @@ enum class circuit_state : std::uint8_t { closed, open, half_open };
 struct server_status {
     circuit_state circuit = circuit_state::closed;
     std::uint32_t consecutive_failures = 0;
-    std::string last_problem;  // our own words; no upstream prose, no URL
+    std::string last_problem; // our own words; no upstream prose, no URL
     std::size_t links = 0;
     std::size_t in_flight = 0;
     std::uint64_t connects = 0;
@@ -42,6 +42,8 @@ struct server_status {
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
     std::uint64_t late_results = 0;   // results of cancelled or abandoned calls, dropped
+    std::uint64_t stray_messages = 0; // nothing we asked for, or no message at all; dropped
+    std::uint64_t dropped_notes = 0;  // for no call in flight, or more than a slow reader may queue
     std::uint64_t restarts = 0;       // stdio
 };
 
@@ -53,6 +55,8 @@ struct surroundings {
     net::child_guard* guard = nullptr;
     // One line of a child's stderr or of a change of health, for the log: (server, text).
     std::function<void(std::string_view server, std::string_view text)> say;
+    // Children that run now, over all servers made with copies of this (stdio.max_processes).
+    std::shared_ptr<std::size_t> children = std::make_shared<std::size_t>(0);
 };
 
 class server {
@@ -76,4 +80,4 @@ std::unique_ptr<server> make_server(
     surroundings around, server_settings settings, stdio_settings stdio, circuit_settings circuit
 );
 
-}  // namespace sluice::upstream
+} // namespace sluice::upstream

@@ -97,6 +97,11 @@ struct server_settings {
     std::vector<std::string> access_groups;
     bool allow_all_keys = false; // every key may use it, also keys that name other servers only
 
+    // Which questions to the person or model at the host this server may ask.
+    bool allow_elicitation = false;
+    bool allow_sampling = false;
+    bool allow_roots = false;
+
     std::chrono::milliseconds timeout{60'000};        // silence on one call; progress resets it
     std::chrono::milliseconds max_timeout{3'600'000}; // the whole call; nothing resets it
     std::chrono::milliseconds connect_timeout{5'000};

@@ -111,8 +111,10 @@ kind kind_of(std::string_view value) {
 bool member::key_is(std::string_view plain) const {
     if (raw_key.size() < 2) return false;
     const auto inner = raw_key.substr(1, raw_key.size() - 2);
-    if (inner.size() < plain.size()) return false; // escapes only make a name longer
-    if (inner.size() == plain.size()) return inner == plain;
+    // Escapes only make a name longer, so names of equal length are equal only without any.
+    if (inner.size() < plain.size()) return false;
+    if (inner.size() == plain.size())
+        return inner == plain && plain.find('\\') == std::string_view::npos;
     return inner.find('\\') != std::string_view::npos && unescape(raw_key) == plain;
 }
 

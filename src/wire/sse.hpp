@@ -11,11 +11,11 @@
 namespace sluice::wire {
 
 struct sse_event {
-    std::string id;    // this event's own id field, not the last one seen
-    std::string event; // empty stands for "message"
-    std::string data;
+    std::string id = {};    // this event's own id field, not the last one seen
+    std::string event = {}; // empty stands for "message"
+    std::string data = {};
     bool has_id = false; // an empty id is an id
-    std::optional<std::uint32_t> retry_ms;
+    std::optional<std::uint32_t> retry_ms = {};
 
     bool operator==(const sse_event&) const = default;
 };

@@ -1,0 +1,116 @@
+#include "gateway/questions.hpp"
+
+#include "mcp/client_capabilities.hpp"
+#include "mcp/errors.hpp"
+#include "wire/message.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+// How often a waiting question looks whether its host is still there.
+constexpr auto look_every = std::chrono::seconds(1);
+constexpr auto answer_limit = std::chrono::seconds(10);
+
+std::string mode_of(const wire::message& request) {
+    auto params = request.view(request.params);
+    auto mode = wire::object_view(params).find("mode");
+    if (!mode || wire::kind_of(*mode) != wire::kind::string) return "form";
+    return wire::unescape(*mode);
+}
+
+}  // namespace
+
+questions::questions(house& in, shared_operation op, std::size_t server, shared_link link)
+    : in_(in),
+      op_(std::move(op)),
+      server_(server),
+      link_(std::move(link)),
+      jobs_(op_->host->get_executor(), "gateway"),
+      last_settled_(aio::clock::now()) {}
+
+void questions::take(wire::message request) {
+    ++open_;
+    auto job = relay(std::make_shared<const wire::message>(std::move(request)));
+    jobs_.spawn(std::move(job));
+}
+
+base::result<void> questions::may_be_asked(const wire::message& request) const {
+    const auto& server = in_.names.server(server_);
+    auto method = request.method_text();
+    mcp::allowed_questions allowed{server.allow_elicitation, server.allow_sampling, server.allow_roots};
+    auto declared = mcp::declared_upstream(op_->host->who().capabilities, allowed);
+    if (mcp::can_answer(declared, method, mode_of(request))) return {};
+    return base::fault(
+        base::errc::method_not_found,
+        "the client behind this gateway cannot be asked " + method + ": it was not declared, or the gateway's "
+        "configuration does not allow it for this server"
+    );
+}
+
+aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
+    co_await aio::keep_running_when_cancelled();
+    auto allowed = may_be_asked(*request);
+    if (!allowed) {
+        co_await refuse(request, allowed.error());
+    } else {
+        auto id = request->id_token();
+        auto ask = op_->host->questions().open(*id);
+        op_->call->out().push_question(wire::rewrite(*request, {{request->id, ask->id().text()}}));
+        auto answer = co_await wait_for_host(ask);
+        op_->host->questions().close(*ask);
+        if (answer) {
+            auto bytes = wire::rewrite(*answer, {{answer->id, request->view(request->id)}});
+            [[maybe_unused]] auto sent =
+                co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
+            in_.meters.question_ended(request->method_text(), "answered");
+        } else {
+            withdraw(*ask, answer.error().message);
+            co_await refuse(request, answer.error());
+        }
+    }
+    --open_;
+    last_settled_ = aio::clock::now();
+}
+
+aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<session::ask> ask) {
+    auto until = aio::clock::now() + in_.names.server(server_).timeout;
+    auto grace = in_.sessions.bounds().ask_resume_grace;
+    for (;;) {
+        auto slice = std::min(until, aio::clock::now() + look_every);
+        auto answer = co_await ask->wait(slice);
+        if (answer) co_return std::move(*answer);
+        auto now = aio::clock::now();
+        const auto& out = op_->call->out();
+        if (op_->call->is_cancelled() || closing_) {
+            co_return base::fault(base::errc::cancelled, "the call that this question belongs to has ended");
+        }
+        if (ask->is_dropped()) co_return base::fault(base::errc::closed, "the client's session has ended");
+        if (now >= until) co_return base::fault(base::errc::timeout, "the client did not answer in time");
+        if (!out.attached() && out.detached_at() + grace < now) {
+            co_return base::fault(base::errc::closed, "the client has disconnected");
+        }
+    }
+}
+
+void questions::withdraw(const session::ask& ask, std::string_view reason) {
+    std::string params = "{\"requestId\":" + std::string(ask.id().text()) + ",\"reason\":" + wire::quote(reason) + "}";
+    op_->call->out().push_note(wire::make_notification("notifications/cancelled", params));
+}
+
+aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base::fault why) {
+    int code = why.code == base::errc::method_not_found ? mcp::code_method_not_found : mcp::code_internal;
+    auto bytes = wire::make_error(request->view(request->id), code, why.message);
+    [[maybe_unused]] auto sent = co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
+    in_.meters.question_ended(request->method_text(), name_of(why.code));
+}
+
+aio::task<> questions::close() {
+    closing_ = true;
+    jobs_.stop();  // those that wait wake up and see that we are closing
+    co_await jobs_.join();
+}
+
+}  // namespace sluice::gateway

@@ -1,0 +1,45 @@
+// The questions that upstreams ask in the middle of one call: each goes to the host on the call's own
+// stream under an id of ours, and the host's answer goes back verbatim under the upstream's id.
+// Whatever keeps an answer from coming is an explicit error to the upstream, never an invented action.
+// Spec: elicitation/create, sampling/createMessage, roots/list, R1–R4; decisions 1, 9, 10.
+#pragma once
+
+#include "aio/nursery.hpp"
+#include "aio/task.hpp"
+#include "gateway/links.hpp"
+#include "gateway/operation.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace sluice::gateway {
+
+class questions {
+public:
+    questions(house& in, shared_operation op, std::size_t server, shared_link link);
+
+    void take(wire::message request);
+    std::size_t open() const { return open_; }
+    // When the last one was settled: the call's silence counts from then.
+    aio::instant last_settled() const { return last_settled_; }
+    // The call is over: withdraws what is open, tells the upstream, joins. Await before destroying.
+    aio::task<> close();
+
+private:
+    aio::task<> relay(std::shared_ptr<const wire::message> request);
+    base::result<void> may_be_asked(const wire::message& request) const;
+    aio::task<base::result<wire::message>> wait_for_host(std::shared_ptr<session::ask> ask);
+    void withdraw(const session::ask& ask, std::string_view reason);
+    aio::task<> refuse(std::shared_ptr<const wire::message> request, base::fault why);
+
+    house& in_;
+    shared_operation op_;
+    std::size_t server_;
+    shared_link link_;
+    aio::nursery jobs_;
+    std::size_t open_ = 0;
+    aio::instant last_settled_;
+    bool closing_ = false;
+};
+
+}  // namespace sluice::gateway

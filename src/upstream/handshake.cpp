@@ -1,0 +1,89 @@
+#include "upstream/handshake.hpp"
+
+#include "mcp/revision.hpp"
+
+namespace sluice::upstream {
+
+namespace {
+
+base::fault not_an_answer(std::string_view what) {
+    return {base::errc::protocol, "its answer to initialize " + std::string(what)};
+}
+
+std::string text_or(std::optional<std::string_view> found, std::string_view otherwise) {
+    return std::string(found ? *found : otherwise);
+}
+
+} // namespace
+
+const char* const initialized_text = R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+
+base::result<wire::message> make_initialize(const open_request& request) {
+    std::string info = request.client_info;
+    if (info.empty()) info = R"({"name":"sluice","version":")" SLUICE_VERSION R"("})";
+    auto params = "{\"protocolVersion\":" + wire::quote(request.revision) +
+                  ",\"capabilities\":" + request.capabilities + ",\"clientInfo\":" + info + "}";
+    return wire::parse_message(wire::make_request("1", "initialize", params));
+}
+
+base::result<peer_info> read_initialize(const wire::message& response) {
+    if (response.kind == wire::message_kind::error) {
+        return base::fault(
+            base::errc::upstream_error,
+            "it refused initialize with code " + std::string(response.view(response.error_code))
+        );
+    }
+    wire::object_view result(response.view(response.result));
+    auto version = result.find("protocolVersion");
+    if (!version || wire::kind_of(*version) != wire::kind::string)
+        return not_an_answer("names no protocol version");
+    auto revision = mcp::parse_revision(wire::unescape(*version));
+    if (!revision || *revision > mcp::latest_legacy)
+        return not_an_answer("names a protocol version that we do not speak");
+    peer_info peer;
+    peer.revision = std::string(mcp::text_of(*revision));
+    peer.capabilities = text_or(result.find("capabilities"), "{}");
+    peer.server_info = text_or(result.find("serverInfo"), "{}");
+    if (wire::kind_of(peer.capabilities) != wire::kind::object)
+        return not_an_answer("has no capabilities object");
+    auto instructions = result.find("instructions");
+    if (instructions && wire::kind_of(*instructions) == wire::kind::string)
+        peer.instructions = wire::unescape(*instructions);
+    return peer;
+}
+
+std::string make_cancelled(std::string_view id_text, std::string_view reason_json) {
+    std::string params = "{\"requestId\":" + std::string(id_text);
+    if (!reason_json.empty()) params += ",\"reason\":" + std::string(reason_json);
+    return wire::make_notification("notifications/cancelled", params + "}");
+}
+
+std::string for_this_hop(const outgoing& request, std::string_view id_text) {
+    const auto& message = *request.message;
+    std::vector<wire::edit> edits;
+    edits.reserve(request.edits.size() + 2);
+    edits.push_back({message.id, id_text});
+    edits.push_back({message.progress_token, id_text}); // left out when there is none
+    for (const auto& edit : request.edits)
+        edits.push_back({edit.where, edit.with});
+    return wire::rewrite(message, std::move(edits));
+}
+
+std::string answer_to(const wire::message& request) {
+    auto id = request.view(request.id);
+    if (request.method_is("ping")) return wire::make_result(id, "{}");
+    return wire::make_error(id, -32601, "not supported yet");
+}
+
+base::fault refused(int status) {
+    auto code = base::errc::upstream_error;
+    if (status == 401) code = base::errc::unauthorized;
+    if (status == 403) code = base::errc::forbidden;
+    return {code, "it answered with HTTP status " + std::to_string(status), status};
+}
+
+base::fault broke_protocol(const base::fault& parsing) {
+    return {base::errc::protocol, "it sent what is no valid message: " + parsing.message};
+}
+
+} // namespace sluice::upstream

@@ -1,0 +1,38 @@
+// The texts of MCP's opening and of our other own messages to an upstream. Pure.
+// Spec: Lifecycle (initialize), Cancellation.
+#pragma once
+
+#include "base/result.hpp"
+#include "upstream/link.hpp"
+#include "upstream/server.hpp"
+#include "wire/message.hpp"
+
+#include <string>
+
+namespace sluice::upstream {
+
+// An initialize request; its id is put in when it is sent.
+base::result<wire::message> make_initialize(const open_request& request);
+
+// What the upstream answered. errc::upstream_error when it refused, errc::protocol when its answer
+// is no initialize result or names a revision that we do not speak.
+base::result<peer_info> read_initialize(const wire::message& response);
+
+extern const char* const initialized_text;
+
+// notifications/cancelled for our own request id; `reason_json` is JSON text or empty.
+std::string make_cancelled(std::string_view id_text, std::string_view reason_json);
+
+// The request with our id and, where it has one, our progress token; the caller's edits done.
+std::string for_this_hop(const outgoing& request, std::string_view id_text);
+
+// What we answer to a request of the upstream's while two-way traffic does not exist yet.
+std::string answer_to(const wire::message& request);
+
+// An HTTP status that is no success, as a fault.
+base::fault refused(int status);
+
+// A fault of the parser, said of the upstream.
+base::fault broke_protocol(const base::fault& parsing);
+
+} // namespace sluice::upstream

@@ -1,0 +1,71 @@
+// One Streamable HTTP session with an upstream: the session id, the headers of every request, and a
+// new session when the upstream has forgotten ours (404). Spec: Streamable HTTP.
+#pragma once
+
+#include "aio/latch.hpp"
+#include "net/http_client.hpp"
+#include "upstream/core.hpp"
+#include "upstream/link.hpp"
+#include "upstream/request_headers.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sluice::upstream {
+
+class http_session final : public link, public std::enable_shared_from_this<http_session> {
+public:
+    http_session(
+        std::shared_ptr<core> shared, std::shared_ptr<net::http_pool> pool, open_request request
+    );
+
+    aio::task<base::result<void>> open(aio::instant until);
+
+    const peer_info& peer() const override { return peer_; }
+    aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) override;
+    aio::task<base::result<void>> notify(std::string bytes, aio::instant until) override;
+    aio::task<> close() override;
+    bool usable() const override { return !gone_ && !core_->stopped; }
+
+    // For http_call.
+    core& shared() { return *core_; }
+    net::http_pool& pool() { return *pool_; }
+    const std::string& target() const { return target_; }
+    // The upstream moved, within its origin, for good.
+    void move_to(std::string target) { target_ = std::move(target); }
+    std::string mint_id() { return std::to_string(next_id_++); }
+    // What goes on every request; an opening one names no session yet.
+    net::fields headers(const header_list& forwarded, bool opening = false) const;
+    bool has_session() const { return !session_id_.empty(); }
+    // Grows with every new session id: what a 404 was about.
+    std::uint64_t generation() const { return generation_; }
+    // A new session in place of the one numbered `forgotten`; one at a time.
+    aio::task<base::result<void>> renew(std::uint64_t forgotten, aio::instant until);
+    // POSTs a message that has no answer.
+    aio::task<base::result<void>> post(std::string bytes, aio::instant until);
+    // Answers a request of the upstream's, on the side.
+    void answer(const wire::message& request);
+
+private:
+    using self = std::shared_ptr<http_session>;
+    aio::task<base::result<void>> initialize(aio::instant until);
+    static aio::task<> post_answer(self me, std::string bytes);
+
+    std::shared_ptr<core> core_;
+    std::shared_ptr<net::http_pool> pool_;
+    open_request request_;
+    counted place_;
+    std::string target_;
+    net::fields own_; // content type, credential, static headers
+    peer_info peer_;
+    std::string session_id_;
+    std::string revision_; // sent on every request once it is agreed
+    std::uint64_t next_id_ = 1;
+    std::uint64_t generation_ = 0;
+    bool renewing_ = false;
+    aio::latch renewed_;
+    bool gone_ = false;
+};
+
+} // namespace sluice::upstream

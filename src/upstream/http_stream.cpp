@@ -1,0 +1,163 @@
+// The streaming half of http_call: events in, streams that end too early, and the errands that put
+// a call on its way again.
+#include "aio/within.hpp"
+#include "upstream/handshake.hpp"
+#include "upstream/http_call.hpp"
+
+#include <algorithm>
+
+namespace sluice::upstream {
+
+namespace {
+
+constexpr std::uint32_t most_fruitless = 8;
+constexpr std::uint32_t longest_retry_ms = 60'000;
+// How long the end of a stream that has said everything may take before its connection is given up.
+constexpr auto drain_time = std::chrono::milliseconds(500);
+
+base::fault cut_off(std::string_view what) {
+    return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
+}
+
+// As a header field's value.
+bool is_sendable(const std::string& id) {
+    return std::ranges::none_of(id, [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+}
+
+} // namespace
+
+aio::task<http_call::moved> http_call::take_events(aio::instant until) {
+    auto piece = co_await response_->read_some(until);
+    if (!piece) {
+        if (piece.error().code != base::errc::closed) co_return piece.error();
+        co_return stream_ended(false);
+    }
+    if (piece->empty()) co_return stream_ended(true);
+    decoder_->feed(*piece);
+    while (auto event = decoder_->next()) {
+        auto taken = take_event(std::move(*event));
+        if (!taken || answered_) co_return taken;
+    }
+    if (decoder_->too_big())
+        co_return base::fault(base::errc::too_large, "an event of its answer is too large");
+    // The last piece may have brought the end with it.
+    if (response_->done()) co_return stream_ended(true);
+    co_return moved();
+}
+
+http_call::moved http_call::take_event(wire::sse_event event) {
+    if (event.has_id && is_sendable(event.id)) {
+        if (event.id != last_event_id_) fruitless_ = 0;
+        last_event_id_ = event.id;
+    }
+    if (event.retry_ms) retry_ms_ = std::min(*event.retry_ms, longest_retry_ms);
+    if (event.data.empty()) return {}; // a priming event
+    fruitless_ = 0;
+    if (!event.event.empty() && event.event != "message") return {};
+    return deliver_text(std::move(event.data));
+}
+
+// An upstream may close a stream at will once an event had an id; the rest is fetched by GET.
+http_call::moved http_call::stream_ended(bool on_purpose) {
+    if (last_event_id_.empty()) return cut_off("the stream ended without the answer");
+    if (++fruitless_ > most_fruitless) return cut_off("the stream was resumed in vain");
+    if (on_purpose) {
+        step out;
+        out.what = step::kind::pause;
+        out.retry_ms = retry_ms_;
+        ready_.push_back(std::move(out));
+    }
+    return start(resume(shared_from_this()));
+}
+
+// The connection broke before the head of an answer.
+http_call::moved http_call::lost(base::fault why) {
+    if (why.code != base::errc::closed) return why;
+    if (resuming_) return stream_ended(false);
+    if (request_.again != repeat::once || repeated_)
+        return cut_off("the connection was lost before an answer");
+    repeated_ = true;
+    return start(send_again(shared_from_this(), true));
+}
+
+http_call::moved http_call::start(aio::task<> job) {
+    response_.reset();
+    phase_ = phase::errand;
+    session_->shared().helpers.spawn(std::move(job));
+    return {};
+}
+
+void http_call::errand_done(base::result<std::unique_ptr<net::client_response>> response) {
+    if (ended_ || abandoned_) return; // called off meanwhile: dropping the response closes it
+    if (response) {
+        response_ = std::move(*response);
+        phase_ = phase::head;
+    } else {
+        end(response.error());
+    }
+    errand_over_.wake();
+}
+
+aio::task<> http_call::send_again(self me, bool fresh) {
+    co_await aio::keep_running_when_cancelled();
+    auto post = me->make_post(fresh);
+    auto response = co_await me->session_->pool().begin(std::move(post), me->request_.until);
+    me->errand_done(std::move(response));
+}
+
+// The 404 proves that nothing ran.
+aio::task<> http_call::renew_and_send(self me, std::uint64_t forgotten) {
+    co_await aio::keep_running_when_cancelled();
+    me->renewed_ = true;
+    auto renewed = co_await me->session_->renew(forgotten, me->request_.until);
+    if (!renewed) {
+        me->errand_done(renewed.error());
+        co_return;
+    }
+    me->generation_ = me->session_->generation();
+    if (me->interrupted_ || me->abandoned_) {
+        me->errand_done(base::fault(base::errc::cancelled, "called off"));
+        co_return;
+    }
+    auto post = me->make_post(false);
+    auto response = co_await me->session_->pool().begin(std::move(post), me->request_.until);
+    me->errand_done(std::move(response));
+}
+
+aio::task<> http_call::resume(self me) {
+    co_await aio::keep_running_when_cancelled();
+    me->resuming_ = true;
+    for (;;) {
+        // Grows when the server is away; else what it asked for.
+        auto wait = std::chrono::milliseconds(me->retry_ms_) * std::max(1U, me->fruitless_);
+        co_await aio::pause(wait);
+        if (me->interrupted_ || me->abandoned_ || me->session_->shared().stopped) {
+            me->errand_done(base::fault(base::errc::cancelled, "called off"));
+            co_return;
+        }
+        net::client_request get;
+        get.method = "GET";
+        get.target = me->session_->target();
+        get.headers = me->session_->headers(me->request_.headers);
+        get.headers.erase("Content-Type");
+        get.headers.set("Accept", "text/event-stream");
+        get.headers.set("Last-Event-ID", me->last_event_id_);
+        auto until = aio::clock::now() + me->session_->shared().settings.connect_timeout;
+        auto response = co_await me->session_->pool().begin(std::move(get), until);
+        bool give_up = response || ++me->fruitless_ > most_fruitless;
+        if (!give_up) continue;
+        if (!response) response = cut_off("the stream could not be resumed");
+        me->errand_done(std::move(response));
+        co_return;
+    }
+}
+
+aio::task<> http_call::drain(std::unique_ptr<net::client_response> rest) {
+    co_await aio::keep_running_when_cancelled();
+    auto until = aio::clock::now() + drain_time;
+    [[maybe_unused]] auto read = co_await net::read_all(*rest, 64 * 1024, until);
+}
+
+} // namespace sluice::upstream
