@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -23,17 +24,25 @@ enum class_bits : std::uint8_t {
 constexpr std::array<std::uint8_t, 256> make_classes() {
     std::array<std::uint8_t, 256> table{};
     for (int c = 0x20; c < 0x80; ++c)
-        if (c != '"' && c != '\\') table[static_cast<std::size_t>(c)] |= is_plain;
+        if (c != '"' && c != '\\') table[static_cast<unsigned char>(c)] |= is_plain;
     for (char c : {' ', '\t', '\n', '\r'})
-        table[static_cast<std::size_t>(c)] |= is_space;
+        table[static_cast<unsigned char>(c)] |= is_space;
     for (char c = '0'; c <= '9'; ++c)
-        table[static_cast<std::size_t>(c)] |= is_digit;
+        table[static_cast<unsigned char>(c)] |= is_digit;
     for (char c : {'"', '[', ']', '{', '}'})
-        table[static_cast<std::size_t>(c)] |= is_bracket;
+        table[static_cast<unsigned char>(c)] |= is_bracket;
     return table;
 }
 
 inline constexpr auto classes = make_classes();
+
+// The two ends of a text, for the (p, end) loops.
+inline const char* first(std::string_view text) {
+    return text.data();
+}
+inline const char* last(std::string_view text) {
+    return text.data() + text.size();
+}
 
 inline bool has(char c, class_bits bits) {
     return (classes[static_cast<unsigned char>(c)] & bits) != 0;

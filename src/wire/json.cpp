@@ -59,8 +59,8 @@ const char* after_value(const char* p, const char* end) {
 
 // What follows the opening bracket, if `text` opens with it.
 std::string_view past_opening(std::string_view text, char opening) {
-    const char* end = text.data() + text.size();
-    const char* p = bytes::skip_space(text.data(), end);
+    const char* end = bytes::last(text);
+    const char* p = bytes::skip_space(bytes::first(text), end);
     if (p == end || *p != opening) return {};
     return between(p + 1, end);
 }
@@ -87,8 +87,8 @@ base::result<void> validate(std::string_view text, json_limits limits) {
 }
 
 kind kind_of(std::string_view value) {
-    const char* end = value.data() + value.size();
-    const char* p = bytes::skip_space(value.data(), end);
+    const char* end = bytes::last(value);
+    const char* p = bytes::skip_space(bytes::first(value), end);
     if (p == end) return kind::null;
     switch (*p) {
     case '{':
@@ -119,8 +119,8 @@ bool member::key_is(std::string_view plain) const {
 }
 
 void object_view::iterator::read() {
-    const char* end = rest_.data() + rest_.size();
-    const char* key = to_next(rest_.data(), end);
+    const char* end = bytes::last(rest_);
+    const char* key = to_next(bytes::first(rest_), end);
     done_ = key == end || *key != '"';
     if (done_) return;
     const char* after_key = after_string(key, end);
@@ -142,8 +142,8 @@ std::optional<std::string_view> object_view::find(std::string_view plain_key) co
 }
 
 void array_view::iterator::read() {
-    const char* end = rest_.data() + rest_.size();
-    const char* value = to_next(rest_.data(), end);
+    const char* end = bytes::last(rest_);
+    const char* value = to_next(bytes::first(rest_), end);
     done_ = value == end || *value == ']';
     if (done_) return;
     const char* after = after_value(value, end);
@@ -159,8 +159,8 @@ array_view::iterator array_view::begin() const {
 bool is_integer(std::string_view number_text) {
     if (!number_text.empty() && number_text.front() == '-') number_text.remove_prefix(1);
     if (number_text.empty() || (number_text.size() > 1 && number_text.front() == '0')) return false;
-    const char* end = number_text.data() + number_text.size();
-    return bytes::skip_digits(number_text.data(), end) == end;
+    const char* end = bytes::last(number_text);
+    return bytes::skip_digits(bytes::first(number_text), end) == end;
 }
 
 std::optional<std::string_view>
