@@ -14,7 +14,7 @@ missing_packages() {
     done < <(cat "$@")
 }
 
-# install_packages LIST…: apt only when something is missing. Output goes to $1's log when quiet.
+# install_packages LIST…: apt only when something is missing.
 install_packages() {
     local missing as_root=()
     mapfile -t missing < <(missing_packages "$@")
@@ -51,8 +51,10 @@ build_in() {
     export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
     if [ ! -f "$root/$dir/build.ninja" ]; then
         rm -rf "${root:?}/$dir"
-        (cd "$root" && meson setup "$dir" --native-file clang19.ini "$@") || {
-            echo "meson setup failed (see $dir/meson-logs/meson-log.txt)" >&2
+        local said
+        said=$(cd "$root" && meson setup "$dir" --native-file clang19.ini "$@" 2>&1) || {
+            printf '%s\n' "$said" | tail -n 30 >&2
+            echo "meson setup $dir failed" >&2
             return 1
         }
     fi

@@ -12,4 +12,9 @@ task<bool> signal_flag::wait(instant until) {
     co_return std::exchange(raised_, false);
 }
 
-}  // namespace sluice::aio
+base::fault nothing_came(instant until) {
+    if (clock::now() < until) return {base::errc::cancelled, "the wait was cancelled"};
+    return {base::errc::timeout, "nothing came in time"};
+}
+
+} // namespace sluice::aio

@@ -31,6 +31,9 @@ private:
     bool waiting_ = false;
 };
 
+// Why a wait ended without being woken: its time came, or its coroutine was cancelled before.
+base::fault nothing_came(instant until);
+
 template <class T>
 class channel {
 public:
@@ -59,7 +62,8 @@ public:
     std::size_t size() const { return items_.size(); }
     bool empty() const { return items_.empty(); }
 
-    // The next item; else errc::timeout at `until`, or the reason of close().
+    // The next item; else errc::timeout at `until`, errc::cancelled when the reader was cancelled,
+    // or the reason of close(). A loop that goes on after a timeout must not go on after a cancel.
     task<base::result<T>> pop(instant until = never) {
         for (;;) {
             if (!items_.empty()) {
@@ -69,9 +73,7 @@ public:
             }
             if (closed_) co_return *closed_;
             bool woken = co_await flag_.wait(until);
-            if (!woken && items_.empty() && !closed_) {
-                co_return base::fault(base::errc::timeout, "nothing came in time");
-            }
+            if (!woken && items_.empty() && !closed_) co_return nothing_came(until);
         }
     }
 
@@ -82,4 +84,4 @@ private:
     signal_flag flag_;
 };
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

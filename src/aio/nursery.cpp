@@ -27,9 +27,11 @@ void report(std::string_view room, const std::exception_ptr& error) {
     }
 }
 
-}  // namespace
+} // namespace
 
-void on_child_crash(crash_hook h) { hook() = std::move(h); }
+void on_child_crash(crash_hook h) {
+    hook() = std::move(h);
+}
 
 nursery::~nursery() {
     if (!children_.empty()) std::abort();
@@ -42,29 +44,28 @@ void nursery::spawn(task<> job) {
         children_.erase(child);
         if (children_.empty()) idle_.cancel();
     };
-    asio::co_spawn(ex_, std::move(job), asio::bind_cancellation_slot(child->slot(), std::move(done)));
+    asio::co_spawn(
+        ex_, std::move(job), asio::bind_cancellation_slot(child->slot(), std::move(done))
+    );
     if (stopping_) child->emit(asio::cancellation_type::terminal);
 }
 
 void nursery::stop() {
     stopping_ = true;
     for (auto child = children_.begin(); child != children_.end();) {
-        auto next = std::next(child);  // the child may end, and be erased, inside emit
+        auto next = std::next(child); // the child may end, and be erased, inside emit
         child->emit(asio::cancellation_type::terminal);
         child = next;
     }
 }
 
 task<> nursery::join() {
-    while (!children_.empty()) {
-        idle_.expires_at(never);
+    // A cancel ends one wait; the next must neither throw nor forget the cancel.
+    bool throwing = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    while (!children_.empty())
         co_await idle_.async_wait(nothrow);
-        auto state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) {
-            // A cancelled joiner still joins: its own wait returns at once from now on, so reset.
-            co_await asio::this_coro::reset_cancellation_state();
-        }
-    }
+    co_await asio::this_coro::throw_if_cancelled(throwing);
 }
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

@@ -17,13 +17,16 @@ namespace sluice::aio {
 class nursery {
 public:
     // `room` names the owner in the log line of a child that ended with an exception.
-    nursery(executor ex, std::string_view room) : ex_(ex), room_(room), idle_(ex) {}
+    nursery(executor ex, std::string_view room) : ex_(ex), room_(room), idle_(ex) {
+        idle_.expires_at(never);
+    }
     nursery(const nursery&) = delete;
     nursery& operator=(const nursery&) = delete;
     ~nursery();
 
     void spawn(task<> job);
     void stop();
+    // A joiner that is cancelled still joins, and knows afterwards that it was. Several may join.
     task<> join();
     std::size_t size() const { return children_.size(); }
     bool stopping() const { return stopping_; }
@@ -43,6 +46,8 @@ void on_child_crash(crash_hook hook);
 
 // First line of every launched coroutine: later awaits must not throw after a cancel, so that
 // clean-up can run; is_cancelled() tells.
-inline auto keep_running_when_cancelled() { return asio::this_coro::throw_if_cancelled(false); }
+inline auto keep_running_when_cancelled() {
+    return asio::this_coro::throw_if_cancelled(false);
+}
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

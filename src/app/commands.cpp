@@ -1,5 +1,6 @@
 #include "app/commands.hpp"
 
+#include "app/check_config.hpp"
 #include "app/demo_upstream.hpp"
 #include "app/hash_key.hpp"
 #include "app/serve.hpp"
@@ -51,6 +52,18 @@ void add_serve(CLI::App& app, command_line& line) {
         ->required()
         ->type_name("FILE");
     serving->callback([&line] { line.chosen = [&line] { return serve(line.config_file); }; });
+}
+
+void add_check_config(CLI::App& app, command_line& line) {
+    auto* checking = app.add_subcommand(
+        "check-config",
+        "Say everything that is wrong with a configuration; exit status 2 when there is"
+    );
+    checking->add_option("file", line.config_file, "The configuration (YAML)")
+        ->required()
+        ->type_name("FILE");
+    checking->callback([&line] { line.chosen = [&line] { return check_config(line.config_file); }; }
+    );
 }
 
 void add_list_and_call(CLI::App& app, command_line& line) {
@@ -131,6 +144,7 @@ int run_command(int argc, char** argv) {
     });
     command_line line;
     add_serve(app, line);
+    add_check_config(app, line);
     add_list_and_call(app, line);
     add_hash_key(app, line);
     add_demo(app, line);

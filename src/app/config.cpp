@@ -13,7 +13,7 @@ namespace sluice::app {
 
 namespace {
 
-settings read_all(const yaml_node& root, problem_list& problems) {
+settings read_all(const yaml_node& root, const environment& env, problem_list& problems) {
     draft file;
     section top{&root, root.where, ""};
     read_map(root, "", "", file, file_keys(), problems);
@@ -23,6 +23,8 @@ settings read_all(const yaml_node& root, problem_list& problems) {
     check_names(sections, file.out.upstream.servers, file.out.catalog.separator, problems);
     read_keys(top, file, problems);
     check_admission(top, file, problems);
+    settle_salts(top, file, env, problems);
+    file.out.registry_digest = digest_of(file.out);
     return std::move(file.out);
 }
 
@@ -39,7 +41,7 @@ parse_config(const std::string& text, const std::string& file, const environment
     loaded_config out;
     problem_list problems;
     auto root = parse_document(text, env, problems);
-    if (root) out.values = read_all(*root, problems);
+    if (root) out.values = read_all(*root, env, problems);
     out.problems = std::move(problems).take(file);
     return out;
 }

@@ -129,7 +129,8 @@ void check_admission(const section& top, draft& file, problem_list& problems) {
     if (top.has("auth")) {
         return top.complain(problems, "auth", "keys, but no keys are configured");
     }
-    if (is_loopback_address(file.out.front.listen)) return;
+    const auto& listen = file.out.front.listen;
+    if (!is_address(listen) || is_loopback_address(listen)) return;
     top.complain(
         problems,
         "listen",

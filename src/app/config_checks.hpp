@@ -42,7 +42,16 @@ void check_admission(const section& top, draft& file, problem_list& problems);
 
 // Addresses, public_url, hosts, origins, and the rest of the file's own keys. config_front.cpp.
 void check_front(const section& top, draft& file, problem_list& problems);
-// Whether "host:port" stays on this machine. False also for what is no address.
+// "127.0.0.1:80", "[::1]:80", "localhost:80", ":80".
+bool is_address(std::string_view text);
+// Whether an address stays on this machine.
 bool is_loopback_address(std::string_view address);
+
+// salt_keys, or the environment's when they are left out. config_salts.cpp.
+void settle_salts(const section& top, draft& file, const environment& env, problem_list& problems);
+
+// SHA-256 of what decides what hosts see: servers in their order, names, tools, keys' permissions.
+// Replicas with the same file agree on it; no secret is part of it. config_digest.cpp.
+std::string digest_of(const settings& all);
 
 } // namespace sluice::app

@@ -136,7 +136,7 @@ private:
     }
 
     void keep(frame& top) {
-        auto entry = std::move(*top.pending);
+        auto& entry = *top.pending;
         if (const auto* before = top.node.find(entry.key)) {
             problems_.add(
                 entry.where,

@@ -115,6 +115,10 @@ void check_stdio(
 
 } // namespace
 
+bool is_address(std::string_view text) {
+    return parse_address(text).has_value();
+}
+
 bool is_loopback_address(std::string_view text) {
     auto parsed = parse_address(text);
     if (!parsed) return false;
@@ -126,10 +130,10 @@ bool is_loopback_address(std::string_view text) {
 void check_front(const section& top, draft& file, problem_list& problems) {
     auto& front = file.out.front;
     if (front.admin_listen == "off") front.admin_listen.clear();
-    if (!parse_address(front.listen)) {
+    if (!is_address(front.listen)) {
         top.complain(problems, "listen", "must be address:port, [v6]:port or :port");
     }
-    if (!front.admin_listen.empty() && !parse_address(front.admin_listen)) {
+    if (!front.admin_listen.empty() && !is_address(front.admin_listen)) {
         top.complain(problems, "admin_listen", "must be address:port, [v6]:port, :port or off");
     }
     settle_localhost(front.listen);

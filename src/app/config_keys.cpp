@@ -62,6 +62,11 @@ constexpr std::array rows{
         [](draft& d) -> slot { return &d.out.front.debug_header; },
         "Whether x-sluice-debug: true is answered with how the request was resolved."},
 
+    row{"salt_keys",
+        [](draft& d) -> slot { return secret_list_slot{&d.out.gateway.salt_keys}; },
+        "Seal what hosts are given to come back with, such as cursors; the first seals, every one "
+        "opens. Left out: SLUICE_SALT_KEY, else LITELLM_SALT_KEY, of the environment. Without any, "
+        "lists of several pages cannot be served."},
     // The catalogue
     row{"separator",
         [](draft& d) -> slot { return text_slot{&d.out.catalog.separator}; },
@@ -70,6 +75,13 @@ constexpr std::array rows{
     row{"merge_instructions",
         [](draft& d) -> slot { return &d.out.catalog.merge_instructions; },
         "Whether the servers' instructions are given to hosts, each under a heading."},
+
+    row{"catalog.max_pages",
+        [](draft& d) -> slot { return small_count_slot{&d.out.catalog.max_pages}; },
+        "Pages of one listing; a longer one ends with an error."},
+    row{"catalog.cursor_lifetime",
+        [](draft& d) -> slot { return duration_slot{&d.out.gateway.cursor_lifetime}; },
+        "How long a listing may be continued, from its first page."},
 
     // Servers
     row{"mcp_servers",
@@ -216,13 +228,9 @@ constexpr std::array rows{
         "One JSON object or one line of text per event, on standard error."},
 };
 
-constexpr std::array<std::string_view, 32> later{
+constexpr std::array later = std::to_array<std::string_view>({
     "store",
     "redis",
-    "salt_keys",
-    "salt_key",
-    "salts",
-    "salt",
     "peer_listen",
     "ask_resume_grace",
     "replica*",
@@ -249,7 +257,7 @@ constexpr std::array<std::string_view, 32> later{
     "users",
     "environment_variables",
     "include",
-};
+});
 
 } // namespace
 

@@ -34,6 +34,11 @@ struct count_slot {
     std::size_t least = 1;
     std::size_t most = 1'000'000'000;
 };
+struct small_count_slot {
+    std::uint32_t* to;
+    std::uint32_t least = 1;
+    std::uint32_t most = 1'000'000'000;
+};
 struct choice_slot {
     std::uint8_t* to; // an enum whose values are the positions in `words`
     std::span<const std::string_view> words;
@@ -59,6 +64,9 @@ struct optional_list_slot {
 struct secret_slot {
     base::secret* to;
 };
+struct secret_list_slot {
+    std::vector<base::secret>* to;
+};
 struct text_map_slot {
     std::map<std::string, std::string>* to;
     std::string_view type;
@@ -82,12 +90,14 @@ using slot = std::variant<
     duration_slot,
     size_slot,
     count_slot,
+    small_count_slot,
     choice_slot,
     flag_slot,
     text_slot,
     list_slot,
     optional_list_slot,
     secret_slot,
+    secret_list_slot,
     text_map_slot,
     list_map_slot,
     secret_map_slot,

@@ -11,6 +11,11 @@ void problem_list::add(
     auto earlier = [](const place& a, const problem& b) {
         return std::tie(a.line, a.column) < std::tie(b.where.line, b.where.column);
     };
+    // What follows from a value that is wrong already says nothing new.
+    for (const auto& each : items_) {
+        bool same_place = each.where.line == where.line && each.where.column == where.column;
+        if (same_place && where.line > 0 && each.key == key) return;
+    }
     auto at = std::upper_bound(items_.begin(), items_.end(), where, earlier);
     items_.insert(
         at,

@@ -51,6 +51,12 @@ public:
         *slot.to = *value;
     }
 
+    void operator()(const small_count_slot& slot) const {
+        std::size_t value = *slot.to;
+        (*this)(count_slot{&value, slot.least, slot.most});
+        *slot.to = static_cast<std::uint32_t>(value);
+    }
+
     void operator()(const choice_slot& slot) const {
         if (!is_scalar()) return;
         names words(slot.words.begin(), slot.words.end());
@@ -79,6 +85,14 @@ public:
     }
 
     void operator()(const list_slot& slot) const { read_list(*slot.to); }
+
+    void operator()(const secret_list_slot& slot) const {
+        names items;
+        if (!read_list(items)) return;
+        slot.to->clear();
+        for (auto& item : items)
+            slot.to->emplace_back(std::move(item));
+    }
 
     void operator()(const optional_list_slot& slot) const {
         names items;

@@ -116,6 +116,15 @@ void check_clocks(const section& at, const server_settings& server, problem_list
     }
 }
 
+// A question goes to one host, so a process that may ask belongs to one session.
+void settle_isolation(const section& at, server_settings& server, problem_list& problems) {
+    if (!server.allow_elicitation && !server.allow_sampling && !server.allow_roots) return;
+    if (at.has("isolation") && !server.isolation_per_session) {
+        at.complain(problems, "isolation", "a server that may ask hosts needs isolation: session");
+    }
+    server.isolation_per_session = true;
+}
+
 } // namespace
 
 void check_server(
@@ -132,6 +141,7 @@ void check_server(
         for (auto key : http_only)
             refuse(key, "only for http and sse servers; this one is stdio");
         check_command(at, server, stdio, problems);
+        settle_isolation(at, server, problems);
     } else {
         for (auto key : stdio_only)
             refuse(key, "only for stdio servers; this one has a url");

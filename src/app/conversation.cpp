@@ -34,6 +34,7 @@ aio::task<> give_up(conversation& c) {
 void watch_signals(conversation& c) {
     c.signals.async_wait([&c](aio::error_code failed, int) {
         if (failed) return;
+        c.interrupted = true;
         std::fputs("\nsluice: cancelling\n", stderr);
         std::signal(SIGALRM, [](int) { std::_Exit(exit_status::interrupted); });
         ::alarm(3);
@@ -58,6 +59,7 @@ std::string sentence(const fault& f, const std::string& url) {
     if (f.code == errc::timeout) return url + " said nothing in time (see --timeout)";
     if (f.code == errc::unauthorized)
         return f.message + " (a key goes in --header \"x-sluice-api-key: …\")";
+    if (f.http_status == 404) return f.message + " at " + url + "; MCP endpoints often end in /mcp";
     return f.message;
 }
 
@@ -89,7 +91,9 @@ base::result<mcp_client_settings> settings_of(const talk_options& options) {
 int run(conversation& c, aio::task<> job) {
     watch_signals(c);
     c.tasks.spawn(std::move(job));
-    c.loop.run();
+    // Not until the loop has no work: the pool keeps idle connections.
+    while (c.tasks.size() > 0)
+        c.loop.run_one();
     return c.status;
 }
 

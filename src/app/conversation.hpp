@@ -26,6 +26,7 @@ struct conversation {
     aio::nursery tasks;
     aio::asio::signal_set signals;
     bool calling = false;
+    bool interrupted = false; // by Ctrl-C: what fails now is no news
     int status = exit_status::failed;
 };
 

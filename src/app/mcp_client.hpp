@@ -37,7 +37,7 @@ public:
     aio::task<base::result<wire::message>> open();
     // The response; a JSON-RPC error is a message too. Faults: unreachable, timeout, protocol, ….
     aio::task<base::result<wire::message>>
-    request(std::string method, std::string params, note_sink on_note = {});
+    request(std::string method, std::string params, note_sink on_note = nullptr);
     aio::task<base::result<void>> notify(std::string method, std::string params);
     // Ends the session at the server, when it has one.
     aio::task<> close();

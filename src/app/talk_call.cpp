@@ -91,6 +91,7 @@ aio::task<int> call_session(conversation& c, const call_options& options) {
     auto answer = co_await c.client.request("tools/call", std::move(params), std::move(show));
     c.calling = false;
     line.clear();
+    if (c.interrupted) co_return exit_status::interrupted;
     if (!answer) {
         complain(sentence(answer.error(), url));
         co_return exit_status::failed;

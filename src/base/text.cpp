@@ -9,7 +9,9 @@ namespace sluice::base {
 
 namespace {
 
-char low(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char low(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 constexpr std::string_view plain64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -33,26 +35,31 @@ std::string encode64(std::string_view bytes, std::string_view alphabet) {
     return out;
 }
 
+// Insert, delete, replace, or swap two neighbours ("alais" is one step from "alias").
 std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), 0U);
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t corner = row[0];
+        auto last = row;
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            std::size_t up = row[j];
-            row[j] = std::min({up + 1, row[j - 1] + 1, corner + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-            corner = up;
+            std::size_t step = a[i - 1] == b[j - 1] ? 0U : 1U;
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + step});
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
         }
+        before = std::move(last);
     }
     return row[b.size()];
 }
 
-}  // namespace
+} // namespace
 
 bool iequals(std::string_view a, std::string_view b) {
-    return a.size() == b.size() &&
-           std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return low(x) == low(y); });
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+               return low(x) == low(y);
+           });
 }
 
 std::string lower(std::string_view text) {
@@ -62,8 +69,10 @@ std::string lower(std::string_view text) {
 }
 
 std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+        text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
+        text.remove_suffix(1);
     return text;
 }
 
@@ -103,7 +112,9 @@ std::string base64(std::string_view bytes) {
     return out;
 }
 
-std::string base64url(std::string_view bytes) { return encode64(bytes, url64); }
+std::string base64url(std::string_view bytes) {
+    return encode64(bytes, url64);
+}
 
 std::optional<std::string> from_base64url(std::string_view text) {
     if (text.size() % 4 == 1) return std::nullopt;
@@ -156,4 +167,4 @@ std::uint64_t fnv1a(std::string_view text) {
     return hash;
 }
 
-}  // namespace sluice::base
+} // namespace sluice::base

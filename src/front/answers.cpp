@@ -146,8 +146,7 @@ aio::task<> answer_stream(
         if (!more || *more == nullptr || (*more)->kind != session::event_kind::final) break;
     }
     if (rules.batch) {
-        from->detach();
-        from->attach(0);
+        from->rewind();
         first = co_await from->next(aio::clock::now());
     }
     bool only_finals = first && *first != nullptr && (*first)->kind == session::event_kind::final &&
@@ -158,8 +157,7 @@ aio::task<> answer_stream(
         host->drop_stream(*from);
         co_return;
     }
-    from->detach();
-    from->attach(0);
+    from->rewind();
     std::string prime;
     if (mcp::allows_priming(rules.revision) && !from->done()) prime = priming(*from, 0, rules.front.retry);
     co_await run_events(http, from, std::move(prime), std::move(rules));

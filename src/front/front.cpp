@@ -74,14 +74,14 @@ aio::task<> front::serve(net::exchange& http) {
         co_await serve_delete(http, std::move(*v));
     } else {
         v->headers.emplace_back("Allow", "GET, POST, DELETE, OPTIONS");
-        co_await refuse(http, 405, mcp::code_invalid_request, "Method Not Allowed", {}, v->headers);
+        co_await refuse(http, 405, mcp::code_invalid_request, "Method Not Allowed", std::string(), v->headers);
     }
 }
 
 aio::task<> front::serve_options(net::exchange& http) {
     auto checked = guard_.check(http.head());
     if (!checked) {
-        co_await refuse(http, 403, mcp::code_invalid_request, checked.error().message, {}, {});
+        co_await refuse(http, 403, mcp::code_invalid_request, checked.error().message, std::string(), extra_headers());
         co_return;
     }
     auto headers = cors(http.head());
@@ -148,7 +148,7 @@ aio::task<base::result<front::visit>> front::admit(net::exchange& http) {
     }
     if (!ok) {
         auto f = ok.error();
-        co_await refuse(http, status_of(f), mcp::code_invalid_request, f.message, {}, std::move(v.headers));
+        co_await refuse(http, status_of(f), mcp::code_invalid_request, f.message, std::string(), std::move(v.headers));
         co_return f;
     }
     if (settings_.debug_header && wants_debug(head)) explain(v, head);
@@ -179,12 +179,12 @@ aio::task<> front::serve_post(net::exchange& http, visit v) {
     const auto& headers = http.head().headers;
     auto type = headers.get("content-type");
     if (!type || !is_json(*type)) {
-        co_await refuse(http, 415, mcp::code_invalid_request, "Content-Type must be application/json", {}, v.headers);
+        co_await refuse(http, 415, mcp::code_invalid_request, "Content-Type must be application/json", std::string(), v.headers);
         co_return;
     }
     if (!accepts(headers, "application/json") || !accepts(headers, "text/event-stream")) {
         co_await refuse(
-            http, 406, mcp::code_invalid_request, "Accept must list application/json and text/event-stream", {},
+            http, 406, mcp::code_invalid_request, "Accept must list application/json and text/event-stream", std::string(),
             v.headers
         );
         co_return;
@@ -192,7 +192,7 @@ aio::task<> front::serve_post(net::exchange& http, visit v) {
     auto body = co_await http.read_body();
     if (!body) {
         int status = body.error().code == base::errc::timeout ? 408 : mcp::http_status_of(body.error());
-        co_await refuse(http, status, mcp::code_invalid_request, body.error().message, {}, v.headers);
+        co_await refuse(http, status, mcp::code_invalid_request, body.error().message, std::string(), v.headers);
         co_return;
     }
     if (wire::looks_like_batch(*body)) {
@@ -307,7 +307,7 @@ aio::task<> front::serve_delete(net::exchange& http, visit v) {
     auto host = find_session(http.head(), v);
     if (!host) {
         const auto& f = host.error();
-        co_await refuse(http, status_of(f), mcp::code_invalid_request, f.message, {}, v.headers);
+        co_await refuse(http, status_of(f), mcp::code_invalid_request, f.message, std::string(), v.headers);
         co_return;
     }
     through_.in().sessions.end(**host);

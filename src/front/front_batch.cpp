@@ -31,19 +31,19 @@ base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::s
 aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
     auto all = parse_all(body);
     if (!all) {
-        co_await refuse(http, 400, mcp::rpc_code_of(all.error()), all.error().message, {}, v.headers);
+        co_await refuse(http, 400, mcp::rpc_code_of(all.error()), all.error().message, std::string(), v.headers);
         co_return;
     }
     auto host = find_session(http.head(), v);
     if (!host) {
         const auto& f = host.error();
         int status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
-        co_await refuse(http, status, mcp::code_invalid_request, f.message, {}, v.headers);
+        co_await refuse(http, status, mcp::code_invalid_request, f.message, std::string(), v.headers);
         co_return;
     }
     if (!mcp::allows_batch((*host)->who().revision)) {
         co_await refuse(
-            http, 400, mcp::code_invalid_request, "batches exist only at protocol revision 2025-03-26", {}, v.headers
+            http, 400, mcp::code_invalid_request, "batches exist only at protocol revision 2025-03-26", std::string(), v.headers
         );
         co_return;
     }

@@ -28,14 +28,14 @@ std::optional<event_place> parse_event_id(std::string_view id) {
 aio::task<> front::serve_get(net::exchange& http, visit v) {
     const auto& head = http.head();
     if (!accepts(head.headers, "text/event-stream")) {
-        co_await refuse(http, 406, mcp::code_invalid_request, "Accept must list text/event-stream", {}, v.headers);
+        co_await refuse(http, 406, mcp::code_invalid_request, "Accept must list text/event-stream", std::string(), v.headers);
         co_return;
     }
     auto host = find_session(head, v);
     if (!host) {
         const auto& f = host.error();
         int status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
-        co_await refuse(http, status, mcp::code_invalid_request, f.message, {}, v.headers);
+        co_await refuse(http, status, mcp::code_invalid_request, f.message, std::string(), v.headers);
         co_return;
     }
     auto session = *host;
@@ -46,7 +46,7 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         auto standing = session->find_stream("0");
         if (standing->attached()) {
             co_await refuse(
-                http, 409, mcp::code_invalid_request, "this session has an open GET stream already", {}, v.headers
+                http, 409, mcp::code_invalid_request, "this session has an open GET stream already", std::string(), v.headers
             );
             co_return;
         }
@@ -59,13 +59,13 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
     if (!stream) {
         co_await refuse(
             http, 404, mcp::code_invalid_request, "Last-Event-ID names no stream of this session that can be resumed",
-            {}, v.headers
+            std::string(), v.headers
         );
         co_return;
     }
     if (stream->done() && place->position >= stream->last_position()) {
         v.headers.emplace_back("Allow", "POST, DELETE, OPTIONS");
-        co_await refuse(http, 405, mcp::code_invalid_request, "that stream has ended and was delivered", {}, v.headers);
+        co_await refuse(http, 405, mcp::code_invalid_request, "that stream has ended and was delivered", std::string(), v.headers);
         co_return;
     }
     if (stream->attached()) {
@@ -74,7 +74,7 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         co_await stream->wait_detached(aio::clock::now() + std::chrono::seconds(2));
     }
     if (stream->attached()) {
-        co_await refuse(http, 409, mcp::code_invalid_request, "that stream is being read already", {}, v.headers);
+        co_await refuse(http, 409, mcp::code_invalid_request, "that stream is being read already", std::string(), v.headers);
         co_return;
     }
     co_await serve_events(http, session, stream, place->position, true, std::move(rules));

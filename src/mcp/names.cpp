@@ -20,13 +20,16 @@ std::string tail_of(std::string_view whole) {
     return "_" + base::hex({bytes.data(), bytes.size()}).substr(0, hash_digits);
 }
 
-// A cut inside a UTF-8 sequence would make a name that is no text.
+// A cut inside a UTF-8 sequence would make a name that is no text. No sequence goes on for more
+// than three bytes: what does is no text anyway, and must not eat the prefix.
 std::size_t whole_characters(std::string_view text, std::size_t at) {
-    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+    std::size_t least = at > 3 ? at - 3 : 0;
+    while (at > least && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U)
+        --at;
     return at;
 }
 
-}  // namespace
+} // namespace
 
 std::string public_name(const naming& rule, std::string_view prefix, std::string_view native) {
     std::string whole;
@@ -66,4 +69,4 @@ std::optional<split_name> split_public_name(
     return best;
 }
 
-}  // namespace sluice::mcp
+} // namespace sluice::mcp

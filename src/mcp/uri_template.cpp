@@ -7,8 +7,12 @@ namespace sluice::mcp {
 
 namespace {
 
+// The work is their product, and an upstream chooses both.
+constexpr std::size_t max_uri = 8192;
+constexpr std::size_t max_template = 2048;
+
 struct piece {
-    std::string_view literal;  // before the expression
+    std::string_view literal; // before the expression
     bool has_expression = false;
     bool may_span = false;
 };
@@ -23,8 +27,8 @@ std::vector<piece> pieces_of(std::string_view text) {
             return pieces;
         }
         auto expression = text.substr(open + 1, close - open - 1);
-        bool span = !expression.empty() && std::string_view("+#/?&.;").find(expression.front()) !=
-                                               std::string_view::npos;
+        bool span = !expression.empty() &&
+                    std::string_view("+#/?&.;").find(expression.front()) != std::string_view::npos;
         pieces.push_back({text.substr(0, open), true, span});
         text.remove_prefix(close + 1);
     }
@@ -46,14 +50,15 @@ std::vector<bool> advance(const std::vector<bool>& from, const piece& p, std::st
     return to;
 }
 
-}  // namespace
+} // namespace
 
 bool matches_template(std::string_view uri_template, std::string_view uri) {
-    if (uri.size() > 8192) return false;
+    if (uri.size() > max_uri || uri_template.size() > max_template) return false;
     std::vector<bool> reachable(uri.size() + 1, false);
     reachable[0] = true;
-    for (const auto& p : pieces_of(uri_template)) reachable = advance(reachable, p, uri);
+    for (const auto& p : pieces_of(uri_template))
+        reachable = advance(reachable, p, uri);
     return reachable[uri.size()];
 }
 
-}  // namespace sluice::mcp
+} // namespace sluice::mcp

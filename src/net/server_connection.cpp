@@ -101,7 +101,8 @@ aio::task<connection::request_state> connection::next_request() {
                 co_return refuse(431, "the header fields are too large");
             if (scanned == head_state::complete) co_return take_head();
         }
-        auto got = co_await read_more(in_.empty() ? small_buffer : 1);
+        std::size_t want = in_.empty() ? small_buffer : 1;
+        auto got = co_await read_more(want);
         if (got == 0) {
             bool slow =
                 !in_.empty() && guard_.fired() && read_error_ == asio::error::operation_aborted;

@@ -67,7 +67,9 @@ void session::prune_streams() {
     std::size_t bytes = 0;
     std::vector<std::shared_ptr<stream>> done;
     for (auto& [handle, s] : streams_) {
-        if (s->done() && !s->attached()) done.push_back(s);
+        if (!s->done() || s->attached()) continue;
+        s->shed_large_finals();
+        done.push_back(s);
     }
     std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) {
         return a->last_event_at() > b->last_event_at();
@@ -109,6 +111,7 @@ void session::cancel(const wire::token& host_id, std::string reason_json) {
     std::vector<std::shared_ptr<call>> found;
     for (auto it = first; it != last; ++it) found.push_back(it->second);
     for (auto& c : found) {
+        if (c->is_cancelled()) continue;  // its response is forgone already
         // First its stream, so that the host's request ends now, whatever the upstream takes.
         c->out().forgo_final();
         c->cancel(reason_json);

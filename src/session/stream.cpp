@@ -1,35 +1,45 @@
 #include "session/stream.hpp"
 
+#include "mcp/errors.hpp"
+#include "wire/message.hpp"
+
 #include <algorithm>
 
 namespace sluice::session {
 
 namespace {
 
-bool is_kept(const event& e) {
-    return e.kind == event_kind::final || e.kind == event_kind::question;
+std::string error_instead_of(std::string final_bytes) {
+    auto size = std::to_string(final_bytes.size());
+    auto parsed = wire::parse_message(std::move(final_bytes));
+    bool named = parsed && parsed->id.present();
+    return wire::make_error(
+        named ? parsed->view(parsed->id) : std::string_view("null"),
+        mcp::code_internal,
+        "this response of " + size + " bytes was not kept for resume (limits.resume_result_max)"
+    );
 }
 
-}  // namespace
+} // namespace
 
 stream::stream(
-    aio::executor ex, std::string handle, std::size_t finals, const settings& bounds,
+    aio::executor ex,
+    std::string handle,
+    std::size_t finals,
+    const settings& bounds,
     stream_counters& counters
 )
-    : handle_(std::move(handle)),
-      finals_left_(finals),
-      bounds_(bounds),
-      counters_(counters),
-      last_event_at_(aio::clock::now()),
-      detached_at_(last_event_at_),
-      readable_(ex),
+    : handle_(std::move(handle)), finals_left_(finals), bounds_(bounds), counters_(counters),
+      last_event_at_(aio::clock::now()), detached_at_(last_event_at_), readable_(ex),
       detached_(ex) {}
 
-stream::~stream() { counters_.bytes -= bytes_; }
+stream::~stream() {
+    counters_.bytes -= bytes_;
+}
 
 void stream::push_note(std::string bytes) {
+    if (!done()) ++counters_.notes;
     push({0, event_kind::note, std::move(bytes), 0, 0, 0});
-    ++counters_.notes;
 }
 
 void stream::push_question(std::string bytes) {
@@ -45,7 +55,12 @@ void stream::push_final(std::string bytes, int http_status) {
     forgo_final();
 }
 
-void stream::push_pause(std::uint32_t retry_ms) { push({0, event_kind::pause, {}, retry_ms, 0, 0}); }
+void stream::push_pause(std::uint32_t retry_ms) {
+    // Of pauses that follow each other unsent only the newest says anything.
+    bool again = first_unsent() < log_.size() && log_.back().kind == event_kind::pause;
+    if (again && !done()) drop_at(log_.size() - 1);
+    push({0, event_kind::pause, {}, retry_ms, 0, 0});
+}
 
 void stream::forgo_final() {
     if (finals_left_ > 0 && --finals_left_ == 0) end(ending::finished);
@@ -60,59 +75,85 @@ void stream::end(ending how) {
 void stream::push(event e) {
     if (done()) return;
     e.position = next_position_++;
-    bytes_ += e.bytes.size();
-    counters_.bytes += e.bytes.size();
+    count(e, 1);
     log_.push_back(std::move(e));
     last_event_at_ = aio::clock::now();
     if (over_bounds()) trim();
     readable_.wake();
 }
 
+void stream::count(const event& e, std::ptrdiff_t sign) {
+    auto bytes = static_cast<std::size_t>(sign * static_cast<std::ptrdiff_t>(e.bytes.size()));
+    bytes_ += bytes;
+    counters_.bytes += bytes;
+    if (e.kind == event_kind::final) return;
+    ring_bytes_ += bytes;
+    ring_events_ += static_cast<std::size_t>(sign);
+}
+
 bool stream::over_bounds() const {
-    return log_.size() > bounds_.events_per_stream || bytes_ > bounds_.bytes_per_stream;
+    return ring_events_ > bounds_.events_per_stream || ring_bytes_ > bounds_.bytes_per_stream;
 }
 
 std::size_t stream::first_unsent() const {
-    auto it = std::lower_bound(log_.begin(), log_.end(), reader_, [](const event& e, std::uint64_t p) {
-        return e.position < p;
-    });
+    auto it =
+        std::lower_bound(log_.begin(), log_.end(), reader_, [](const event& e, std::uint64_t p) {
+            return e.position < p;
+        });
     return static_cast<std::size_t>(it - log_.begin());
 }
 
 void stream::drop_at(std::size_t index) {
-    bytes_ -= log_[index].bytes.size();
-    counters_.bytes -= log_[index].bytes.size();
+    count(log_[index], -1);
     log_.erase(log_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
+// The reader may be looking at the event it took last, but never across an await.
 void stream::trim() {
-    // Finals and questions stay for resume whatever the ring's bounds; they are few and bounded by themselves.
-    while (over_bounds() && first_unsent() > 0 && !is_kept(log_.front())) drop_at(0);
-    std::size_t unsent = first_unsent();
-    auto newest = log_.size() - 1;
-    if (over_bounds() && log_[newest].kind == event_kind::progress) {
-        // The reader may be looking at the first unsent event, but never across an await.
-        for (std::size_t i = newest; i-- > unsent;) {
-            if (log_[i].kind != event_kind::progress || log_[i].call != log_[newest].call) continue;
+    drop_sent(false);
+    drop_sent(true);
+    if (over_bounds() && log_.back().kind == event_kind::progress) coalesce_newest();
+    drop_unsent();
+}
+
+void stream::drop_sent(bool questions) {
+    for (std::size_t i = 0; over_bounds() && i < first_unsent();) {
+        bool stays = log_[i].kind == event_kind::final ||
+                     (log_[i].kind == event_kind::question && !questions);
+        if (stays) {
+            ++i;
+        } else {
             drop_at(i);
-            ++counters_.coalesced;
-            break;
         }
     }
-    while (over_bounds()) {
-        auto victim = std::find_if(
-            log_.begin() + static_cast<std::ptrdiff_t>(unsent), log_.end() - 1,
-            [](const event& e) { return e.kind == event_kind::note || e.kind == event_kind::progress; }
-        );
-        if (victim == log_.end() - 1) return;
-        ++(victim->kind == event_kind::progress ? counters_.coalesced : counters_.dropped);
-        drop_at(static_cast<std::size_t>(victim - log_.begin()));
+}
+
+void stream::coalesce_newest() {
+    auto unsent = first_unsent();
+    auto newest = log_.size() - 1;
+    for (std::size_t i = newest; i-- > unsent;) {
+        if (log_[i].kind != event_kind::progress || log_[i].call != log_[newest].call) continue;
+        drop_at(i);
+        ++counters_.coalesced;
+        return;
+    }
+}
+
+void stream::drop_unsent() {
+    for (std::size_t i = first_unsent(); over_bounds() && i + 1 < log_.size();) {
+        if (log_[i].kind == event_kind::final || log_[i].kind == event_kind::question) {
+            ++i;
+            continue;
+        }
+        ++(log_[i].kind == event_kind::progress ? counters_.coalesced : counters_.dropped);
+        drop_at(i);
     }
 }
 
 aio::task<base::result<const event*>> stream::next(aio::instant until) {
     for (;;) {
-        if (reader_closed_) co_return base::fault(base::errc::closed, "the host's connection is gone");
+        if (reader_closed_)
+            co_return base::fault(base::errc::closed, "the host's connection is gone");
         auto index = first_unsent();
         if (index < log_.size()) {
             reader_ = log_[index].position + 1;
@@ -121,7 +162,7 @@ aio::task<base::result<const event*>> stream::next(aio::instant until) {
         if (done()) co_return nullptr;
         bool woken = co_await readable_.wait(until);
         if (!woken && first_unsent() >= log_.size() && !done() && !reader_closed_) {
-            co_return base::fault(base::errc::timeout, "nothing came in time");
+            co_return aio::nothing_came(until);
         }
     }
 }
@@ -130,13 +171,15 @@ bool stream::attach(std::uint64_t after_position) {
     if (attached_) return false;
     attached_ = true;
     reader_closed_ = false;
-    reader_ = std::min(after_position + 1, next_position_);
+    // A position ahead of the log means "from the end", also the largest there is.
+    reader_ = after_position < next_position_ ? after_position + 1 : next_position_;
     return true;
 }
 
 void stream::detach() {
     attached_ = false;
     detached_at_ = aio::clock::now();
+    if (done() && fully_read()) shed_large_finals();
     detached_.wake();
 }
 
@@ -153,20 +196,26 @@ void stream::close_reader() {
 }
 
 std::string stream::take(const event& e) {
-    auto index = static_cast<std::size_t>(
-        std::find_if(log_.begin(), log_.end(), [&](const event& x) { return &x == &e; }) - log_.begin()
-    );
-    std::string bytes = std::move(log_[index].bytes);
-    bytes_ -= bytes.size();
-    counters_.bytes -= bytes.size();
-    log_[index].bytes.clear();
+    auto it = std::find_if(log_.begin(), log_.end(), [&](const event& x) { return &x == &e; });
+    count(*it, -1);
+    std::string bytes = std::move(it->bytes);
+    it->bytes.clear();
+    count(*it, 1);
     return bytes;
 }
 
 void stream::forget() {
-    counters_.bytes -= bytes_;
-    bytes_ = 0;
-    log_.clear();
+    while (!log_.empty())
+        drop_at(log_.size() - 1);
 }
 
-}  // namespace sluice::session
+void stream::shed_large_finals() {
+    for (auto& e : log_) {
+        if (e.kind != event_kind::final || e.bytes.size() <= bounds_.resume_result_max) continue;
+        count(e, -1);
+        e.bytes = error_instead_of(std::move(e.bytes));
+        count(e, 1);
+    }
+}
+
+} // namespace sluice::session

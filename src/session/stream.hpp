@@ -1,8 +1,10 @@
-// What one host stream carries: the messages of one POST's calls, or of a GET. It is queue and event log
-// in one: the host's writer is a position in it, and resuming is another writer at another position.
-// Bounds: over them, sent events leave first; then the newest progress of a call replaces its unsent
-// older one; then the oldest unsent note goes (counted). A final response is never dropped.
-// Spec: Streamable HTTP, "Resumability and Redelivery".
+// What one host stream carries: the messages of one POST's calls, or of a GET. It is queue and
+// event log in one: the host's writer is a position in it, and resuming is another writer at
+// another position. Bounds: over them, sent events leave first, questions after all others; then
+// the newest progress of a call replaces its unsent older one; then the oldest unsent note goes
+// (counted). An unsent question is never dropped. A final response counts towards no bound and is
+// never dropped; one above resume_result_max is delivered, but a resume finds an error in its
+// place. Spec: Streamable HTTP, "Resumability and Redelivery".
 #pragma once
 
 #include "aio/channel.hpp"
@@ -21,20 +23,20 @@
 namespace sluice::session {
 
 enum class event_kind : std::uint8_t {
-    note,      // a notification of an upstream
-    question,  // a request of an upstream; never dropped
-    progress,  // may be replaced by a newer one of the same call
-    final,     // a call's one response
-    pause,     // the upstream closed its stream on purpose; the host may come back after retry_ms
+    note,     // a notification of an upstream
+    question, // a request of an upstream; never dropped unsent
+    progress, // may be replaced by a newer one of the same call
+    final,    // a call's one response
+    pause,    // the upstream closed its stream on purpose; the host may come back after retry_ms
 };
 
 struct event {
-    std::uint64_t position = 0;  // 1, 2, …; 0 is the priming event
+    std::uint64_t position = 0; // 1, 2, …; 0 is the priming event
     event_kind kind = event_kind::note;
     std::string bytes;
-    std::uint32_t retry_ms = 0;  // pause only
-    std::uint32_t call = 0;      // progress: which call of this stream
-    int http_status = 0;         // final: the status it deserves when nothing was streamed; 0 = 200
+    std::uint32_t retry_ms = 0; // pause only
+    std::uint32_t call = 0;     // progress: which call of this stream
+    int http_status = 0;        // final: the status it deserves when nothing was streamed; 0 = 200
 };
 
 // How a stream stopped without (all of) its finals.
@@ -44,14 +46,19 @@ struct stream_counters {
     std::uint64_t coalesced = 0;
     std::uint64_t dropped = 0;
     std::uint64_t notes = 0;
-    std::size_t bytes = 0;  // kept in all streams
+    std::size_t bytes = 0; // kept in all streams, finals too
 };
 
 class stream {
 public:
     // `finals` = how many responses end it; 0 for a GET stream, which only a session's end ends.
-    stream(aio::executor ex, std::string handle, std::size_t finals, const settings& bounds,
-           stream_counters& counters);
+    stream(
+        aio::executor ex,
+        std::string handle,
+        std::size_t finals,
+        const settings& bounds,
+        stream_counters& counters
+    );
     stream(const stream&) = delete;
     stream& operator=(const stream&) = delete;
     ~stream();
@@ -74,12 +81,14 @@ public:
     std::size_t kept_bytes() const { return bytes_; }
 
     // --- the reading side: one reader at a time ---
-    // The next event at or after the reader's position: a pointer that lives until the next await; null
-    // when the stream is done and everything was read; errc::timeout at `until`; errc::closed after
-    // close_reader().
+    // The next event at or after the reader's position: a pointer that lives until the next await;
+    // null when the stream is done and everything was read; errc::timeout at `until`; errc::closed
+    // after close_reader().
     aio::task<base::result<const event*>> next(aio::instant until);
     // Puts the reader behind `position`; taken = somebody reads now.
     bool attach(std::uint64_t after_position);
+    // Puts the present reader at the beginning again: what it has read was not passed on.
+    void rewind() { reader_ = 1; }
     void detach();
     bool attached() const { return attached_; }
     // When the last reader left; meaningless while one is attached.
@@ -94,13 +103,19 @@ public:
     std::string take(const event& e);
     // After the host has everything in a form that cannot be resumed: drop the log.
     void forget();
+    // Finals above resume_result_max become errors that say so. For a stream that nobody reads.
+    void shed_large_finals();
     // Everything was written to the host.
     bool fully_read() const { return reader_ >= next_position_; }
 
 private:
     void push(event e);
     void trim();
+    void drop_sent(bool questions);
+    void coalesce_newest();
+    void drop_unsent();
     void drop_at(std::size_t index);
+    void count(const event& e, std::ptrdiff_t sign);
     std::size_t first_unsent() const;
     bool over_bounds() const;
 
@@ -109,9 +124,11 @@ private:
     const settings& bounds_;
     stream_counters& counters_;
     std::deque<event> log_;
-    std::size_t bytes_ = 0;
+    std::size_t bytes_ = 0;      // of the whole log
+    std::size_t ring_bytes_ = 0; // less the finals
+    std::size_t ring_events_ = 0;
     std::uint64_t next_position_ = 1;
-    std::uint64_t reader_ = 1;  // position of the next event to send
+    std::uint64_t reader_ = 1; // position of the next event to send
     bool attached_ = false;
     bool reader_closed_ = false;
     ending ended_ = ending::none;
@@ -121,4 +138,4 @@ private:
     aio::signal_flag detached_;
 };
 
-}  // namespace sluice::session
+} // namespace sluice::session

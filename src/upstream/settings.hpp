@@ -105,7 +105,7 @@ struct server_settings {
     std::chrono::milliseconds timeout{60'000};        // silence on one call; progress resets it
     std::chrono::milliseconds max_timeout{3'600'000}; // the whole call; nothing resets it
     std::chrono::milliseconds connect_timeout{5'000};
-    std::chrono::milliseconds initialize_timeout{10'000};
+    std::chrono::milliseconds initialize_timeout{30'000};
     std::chrono::milliseconds list_timeout{30'000};
     std::size_t max_concurrent_requests = 0;
     std::size_t max_message_bytes = 16 * 1024 * 1024;

@@ -6,6 +6,8 @@ import os
 from fake import rawjson
 from fake.host import Host
 
+# Sanitizers keep freed memory for a while, so bounds on memory mean nothing under them.
+SANITIZED = os.environ.get('SLUICE_SANITIZED') == '1'
 DIRECT = os.environ.get('SLUICE_DIRECT') == '1'
 R1, R2, R3, R4, R5 = '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'
 OUTCOMES = 'sluice/server_outcomes'
@@ -37,6 +39,16 @@ def outcomes_of(result):
     found = json.loads(result).get('_meta', {}).get(OUTCOMES)
     assert found is not None, 'no outcomes in %.300s' % result
     return {name: entry if isinstance(entry, str) else entry['outcome'] for name, entry in found.items()}
+
+
+def rss(pid):
+    with open('/proc/%d/status' % pid) as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith('VmRSS'))
+
+
+def grew_less(pid, before, bound, highest=None):
+    grown = (highest or rss(pid)) - before
+    assert SANITIZED or grown < bound, 'grew by %.1f MiB' % (grown / 1048576)
 
 
 def no_canary(*texts):

@@ -111,7 +111,7 @@ def test_a_cancel_reaches_a_stdio_upstream_with_its_id(stdio_fakes, gateways, ho
 def test_an_initialize_is_never_cancelled(fakes, gateways, hosts):
     up = fakes('up', faults={'initialize': 'silent'})
     gateway = gateways({'up': http(up)})
-    host = hosts(gateway.server_url('up'))
+    host = hosts(gateway.mcp_url)
     host.initialize().final()       # waits at most half a second for an unknown upstream
     host.cancel('0')
     assert not up.event_list('cancelled')

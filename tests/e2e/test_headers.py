@@ -114,6 +114,6 @@ def test_a_redirect_to_another_origin_is_not_followed(fakes, gateways, hosts):
 def test_an_sse_endpoint_of_another_origin_is_refused(fakes, sse_fakes, gateways, hosts):
     evil = fakes('evil')
     up = sse_fakes('up', endpoint=evil.url + '?s={s}')
-    host = hosts(gateways({'up': sse(up, auth_type='bearer_token', auth_value='s3cret')}).server_url('up')).open()
-    assert host.call('echo').error()
+    host = hosts(gateways({'up': sse(up, auth_type='bearer_token', auth_value='s3cret')}).mcp_url).open()
+    assert host.call('up-echo').error()
     assert not evil.event_list('connected')

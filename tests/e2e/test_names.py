@@ -119,7 +119,7 @@ def test_hyphens_in_names_never_split_blindly(fakes, gateways, hosts):
 
 
 def test_another_separator(fakes, gateways, hosts):
-    host, *_ = two(fakes, gateways, hosts, tool_prefix_separator='__')
+    host, *_ = two(fakes, gateways, hosts, separator='__')
     assert host.tools()[0] == 'alpha__one' and host.say('beta__two') == 'two of beta'
 
 

@@ -35,7 +35,7 @@ def test_a_session_id_tells_nothing_and_is_never_the_same(hosts, url, fake):
 
 @pytest.mark.parametrize('params', ['[]', '"x"', '{"protocolVersion":5,"capabilities":{},"clientInfo":{"name":"a","version":"1"}}'])
 def test_an_initialize_with_wrong_params_is_refused(raw_host, params):
-    assert message_error(raw_host.ask('initialize', params), code=-32602)
+    assert message_error(raw_host.ask('initialize', params))['code'] in (-32600, -32602)
 
 
 @pytest.mark.direct

@@ -192,13 +192,16 @@ TEST_CASE("how a child ended is told, and its group goes with it") {
         auto pids = numbers(co_await lines(*it, 1));
         REQUIRE(pids.size() == 1);
         auto* raw = it.get();
-        co_await until([raw] { return raw->ended(); });
+        auto ended = [raw] { return raw->ended(); };
+        co_await until(ended);
         CHECK(it->how_it_ended() == "exit status 3");
-        co_await until([pids] { return all_gone(pids); });
+        auto gone = [pids] { return all_gone(pids); };
+        co_await until(gone);
         auto other = n.spawn(shell("cat"));
         other->kill_group();
         auto* second = other.get();
-        co_await until([second] { return second->ended(); });
+        auto second_ended = [second] { return second->ended(); };
+        co_await until(second_ended);
         CHECK(other->how_it_ended() == "signal 9");
     };
     test::run(n.loop, body(n));
@@ -234,7 +237,8 @@ TEST_CASE("destroying a child kills its whole group") {
         for (int pid : pids)
             CHECK(lives(pid));
         it.reset();
-        co_await until([pids] { return all_gone(pids); });
+        auto gone = [pids] { return all_gone(pids); };
+        co_await until(gone);
     };
     test::run(n.loop, body(n));
 }
@@ -322,7 +326,8 @@ void nothing_is_left_after_kill(bool kill_guard_between) {
     ::waitpid(helper, nullptr, 0);
     aio::loop loop;
     auto wait = [](std::vector<int> pids) -> aio::task<> {
-        co_await until([pids] { return all_gone(pids); });
+        auto gone = [pids] { return all_gone(pids); };
+        co_await until(gone);
     };
     test::run(loop, wait(pids));
 }
