@@ -41,6 +41,7 @@ for line in sys.stdin:
         if name == "flood":
             for i in range(10000): note(t, i)
         if name == "ping": say({"jsonrpc":"2.0","id":"q","method":"ping"})
+        if name == "ask": say({"jsonrpc":"2.0","id":"q","method":"roots/list"})
         if name == "broken":
             print("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{},\"result\":{}}" % m["id"], flush=True); continue
         if t is not None and name != "flood": note(t, 1)
@@ -222,6 +223,19 @@ TEST_CASE("stdio: the upstream's ping is answered") {
         co_await until([&] {
             return s.has_said(R"(answer {"jsonrpc":"2.0","id":"q","result":{}})");
         });
+    });
+}
+
+TEST_CASE("stdio: a question goes to the only call there is, and to none when there are two") {
+    stdio_scene s;
+    s.run([](stdio_scene& s) -> aio::task<> {
+        auto link = co_await s.open();
+        auto alone = co_await test::call(*link, tool("ask"));
+        CHECK(alone.notes.size() == 1);
+        auto other = co_await link->call(tool("hold"));
+        auto got = co_await test::call(*link, tool("ask"));
+        CHECK(got.notes.empty());
+        co_await until([&] { return s.has_said(R"(answer {"jsonrpc":"2.0","id":"q","error")"); });
     });
 }
 
