@@ -1,8 +1,6 @@
 #include "net/client_link.hpp"
 
-#include "aio/channel.hpp"
-
-#include <boost/asio/ip/basic_resolver.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
 
 #include <algorithm>
 
@@ -11,36 +9,9 @@ namespace sluice::net {
 namespace {
 
 using endpoint = asio::ip::tcp::endpoint;
-using resolver = asio::ip::basic_resolver<asio::ip::tcp, aio::executor>;
 
 constexpr std::uint32_t small_piece = 4 * 1024;
 constexpr std::uint32_t large_piece = 64 * 1024;
-
-// A look-up cannot be stopped while the C library is at it: it is left behind, and this outlives
-// the wait.
-struct lookup {
-    explicit lookup(aio::executor ex) : asks(ex), answered(ex) {}
-    resolver asks;
-    aio::signal_flag answered;
-    aio::error_code error = asio::error::operation_aborted;
-    std::vector<endpoint> found;
-};
-
-// First the order the system prefers, but families in turn, so that a dead IPv6 costs one attempt.
-std::vector<endpoint> in_turn(std::vector<endpoint> all) {
-    std::vector<endpoint> first;
-    std::vector<endpoint> second;
-    for (const auto& one : all) {
-        auto& to = one.protocol() == all.front().protocol() ? first : second;
-        to.push_back(one);
-    }
-    std::vector<endpoint> out;
-    for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
-        if (i < first.size()) out.push_back(first[i]);
-        if (i < second.size()) out.push_back(second[i]);
-    }
-    return out;
-}
 
 base::fault too_late() {
     return {base::errc::timeout, "the deadline passed while connecting"};
@@ -49,8 +20,8 @@ base::fault too_late() {
 } // namespace
 
 client_link::client_link(aio::loop& loop, aio::deadlines& deadlines, http_pool::counters& counters)
-    : socket_(loop.get_executor()), guard_(deadlines.arm(aio::never, [this] { cancel(); })),
-      counters_(counters) {}
+    : socket_(loop.get_executor()), deadlines_(deadlines),
+      guard_(deadlines.arm(aio::never, [this] { cancel(); })), counters_(counters) {}
 
 void client_link::cancel() {
     aio::error_code ignored;
@@ -70,33 +41,32 @@ base::fault client_link::why() const {
 }
 
 aio::task<base::result<std::vector<endpoint>>>
-client_link::look_up(const url& origin, aio::instant until) {
-    aio::error_code error;
-    auto literal = asio::ip::make_address(origin.host, error);
-    if (!error) co_return std::vector<endpoint>{endpoint(literal, origin.port)};
+client_link::look_up(const url& origin, std::weak_ptr<lookup>& shared, aio::instant until) {
+    auto literal = asio::ip::make_address(origin.host, error_);
+    if (!error_) co_return std::vector<endpoint>{endpoint(literal, origin.port)};
 
-    auto asked = std::make_shared<lookup>(socket_.get_executor());
-    auto service = std::to_string(origin.port);
-    auto flags = resolver::numeric_service | resolver::address_configured;
-    auto take = [asked](const aio::error_code& failure, const resolver::results_type& results) {
-        asked->error = failure;
-        for (const auto& one : results)
-            asked->found.push_back(one.endpoint());
-        asked->answered.wake();
-    };
-    asked->asks.async_resolve(origin.host, service, flags, std::move(take));
-    bool answered = co_await asked->answered.wait(until);
-    if (!answered) {
-        asked->asks.cancel();
-        if (aio::clock::now() < until) co_return base::fault(base::errc::cancelled, "cancelled");
-        co_return base::fault(base::errc::timeout, "looking up " + origin.host + " took too long");
+    auto asked = shared.lock();
+    if (!asked) {
+        auto started = lookup::start(origin.host, origin.port);
+        if (!started) co_return started.error();
+        asked = std::move(*started);
+        shared = asked;
     }
-    if (asked->error || asked->found.empty()) {
-        co_return base::fault(
-            base::errc::unreachable, "cannot look up " + origin.host + ": " + asked->error.message()
-        );
-    }
-    co_return in_turn(std::move(asked->found));
+    int fd = asked->watch();
+    if (fd < 0) co_return base::fault(base::errc::unreachable, "out of descriptors");
+    asio::posix::basic_stream_descriptor<aio::executor> answered(socket_.get_executor(), fd);
+    guard_ = deadlines_.arm(until, [&answered] {
+        aio::error_code ignored;
+        answered.cancel(ignored);
+    });
+    auto got = co_await answered.async_wait(asio::posix::descriptor_base::wait_read, aio::nothrow);
+    error_ = std::get<0>(got);
+    base::fault failure;
+    if (error_) failure = why();
+    guard_ = deadlines_.arm(aio::never, [this] { cancel(); });
+    if (error_) co_return failure;
+    shared.reset(); // the next one asks anew
+    co_return asked->answer();
 }
 
 aio::task<base::result<void>> client_link::try_address(endpoint to, aio::instant until) {
@@ -122,10 +92,14 @@ aio::task<base::result<void>> client_link::try_address(endpoint to, aio::instant
 }
 
 aio::task<base::result<void>> client_link::connect(
-    const url& origin, tls_context* tls, std::chrono::milliseconds limit, aio::instant until
+    const url& origin,
+    tls_context* tls,
+    std::weak_ptr<lookup>& shared,
+    std::chrono::milliseconds limit,
+    aio::instant until
 ) {
     auto latest = std::min(until, aio::clock::now() + limit);
-    auto found = co_await look_up(origin, latest);
+    auto found = co_await look_up(origin, shared, latest);
     base::fault last(base::errc::unreachable, "no address");
     if (!found) last = found.error();
     auto addresses = found ? std::move(*found) : std::vector<endpoint>();

@@ -4,6 +4,7 @@
 
 #include "aio/deadlines.hpp"
 #include "net/http_client.hpp"
+#include "net/lookup.hpp"
 #include "net/read_buffer.hpp"
 #include "net/socket.hpp"
 #include "net/tls.hpp"
@@ -21,8 +22,13 @@ public:
 
     // Tries every address of the host in turn. errc::unreachable, errc::timeout (at `until`),
     // errc::cancelled. `tls` may be null: plain TCP.
+    // `shared` is where the links of one pool meet for one look-up.
     aio::task<base::result<void>> connect(
-        const url& origin, tls_context* tls, std::chrono::milliseconds limit, aio::instant until
+        const url& origin,
+        tls_context* tls,
+        std::weak_ptr<lookup>& shared,
+        std::chrono::milliseconds limit,
+        aio::instant until
     );
 
     // All of it. `wrote` becomes true when a byte has, or may have, left.
@@ -44,10 +50,11 @@ public:
 
 private:
     aio::task<base::result<std::vector<asio::ip::tcp::endpoint>>>
-    look_up(const url& origin, aio::instant until);
+    look_up(const url& origin, std::weak_ptr<lookup>& shared, aio::instant until);
     aio::task<base::result<void>> try_address(asio::ip::tcp::endpoint to, aio::instant until);
 
     tcp_socket mutable socket_;
+    aio::deadlines& deadlines_;
     std::unique_ptr<tls_stream> tls_;
     read_buffer in_;
     aio::deadlines::guard guard_;

@@ -34,7 +34,8 @@ struct http_pool::state : std::enable_shared_from_this<http_pool::state> {
     std::string authority;
     client_settings settings;
     std::shared_ptr<tls_context> tls;
-    std::deque<resting> idle; // the one used last is last
+    std::deque<resting> idle;         // the one used last is last
+    std::weak_ptr<lookup> looking_up; // under way, for whoever connects meanwhile
     aio::deadlines::guard sweeper;
     counters count;
     std::string scratch; // for heads; never kept across an await

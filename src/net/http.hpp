@@ -19,6 +19,7 @@ namespace sluice::net {
 class fields {
 public:
     void add(std::string name, std::string value) {
+        if (items_.capacity() == 0) items_.reserve(10); // most heads fit, none grows step by step
         items_.emplace_back(std::move(name), std::move(value));
     }
     void set(std::string_view name, std::string value); // replaces every field of that name

@@ -103,7 +103,8 @@ aio::task<base::result<std::unique_ptr<client_link>>> http_pool::state::connect(
         tls = std::move(*made);
     }
     auto line = std::make_unique<client_link>(loop, deadlines, count);
-    auto done = co_await line->connect(origin, tls.get(), settings.connect_timeout, until);
+    auto limit = settings.connect_timeout;
+    auto done = co_await line->connect(origin, tls.get(), looking_up, limit, until);
     if (!done) co_return done.error();
     ++count.connects;
     co_return line;

@@ -92,6 +92,7 @@ http_server::state::open(const endpoint& at, std::string_view address, bool dual
 }
 
 base::result<void> http_server::listen(std::string_view address) {
+    if (state_->door.is_open()) return base::fault(base::errc::internal, "it listens already");
     auto split = split_address(address);
     if (!split) return split.error();
     base::result<void> opened;

@@ -87,6 +87,7 @@ aio::task<connection::request_state> connection::next_request() {
     body_taken_ = false;
     body_done_ = true;
     scanner_.reset();
+    request_ = {}; // an idle connection keeps no old request
     in_.shrink(small_buffer);
     idle_ = in_.empty();
     if (idle_ && core_.stopping) co_return request_state::ended;
@@ -101,8 +102,8 @@ aio::task<connection::request_state> connection::next_request() {
                 co_return refuse(431, "the header fields are too large");
             if (scanned == head_state::complete) co_return take_head();
         }
-        std::size_t want = in_.empty() ? small_buffer : 1;
-        auto got = co_await read_more(want);
+        std::size_t least = in_.empty() ? small_buffer : 1;
+        auto got = co_await read_more(least);
         if (got == 0) {
             bool slow =
                 !in_.empty() && guard_.fired() && read_error_ == asio::error::operation_aborted;

@@ -192,16 +192,16 @@ TEST_CASE("how a child ended is told, and its group goes with it") {
         auto pids = numbers(co_await lines(*it, 1));
         REQUIRE(pids.size() == 1);
         auto* raw = it.get();
-        auto ended = [raw] { return raw->ended(); };
-        co_await until(ended);
+        auto met = [raw] { return raw->ended(); };
+        co_await until(met);
         CHECK(it->how_it_ended() == "exit status 3");
-        auto gone = [pids] { return all_gone(pids); };
-        co_await until(gone);
+        auto all = [pids] { return all_gone(pids); };
+        co_await until(all);
         auto other = n.spawn(shell("cat"));
         other->kill_group();
         auto* second = other.get();
-        auto second_ended = [second] { return second->ended(); };
-        co_await until(second_ended);
+        auto killed = [second] { return second->ended(); };
+        co_await until(killed);
         CHECK(other->how_it_ended() == "signal 9");
     };
     test::run(n.loop, body(n));
@@ -237,8 +237,8 @@ TEST_CASE("destroying a child kills its whole group") {
         for (int pid : pids)
             CHECK(lives(pid));
         it.reset();
-        auto gone = [pids] { return all_gone(pids); };
-        co_await until(gone);
+        auto met = [pids] { return all_gone(pids); };
+        co_await until(met);
     };
     test::run(n.loop, body(n));
 }
@@ -326,8 +326,8 @@ void nothing_is_left_after_kill(bool kill_guard_between) {
     ::waitpid(helper, nullptr, 0);
     aio::loop loop;
     auto wait = [](std::vector<int> pids) -> aio::task<> {
-        auto gone = [pids] { return all_gone(pids); };
-        co_await until(gone);
+        auto met = [pids] { return all_gone(pids); };
+        co_await until(met);
     };
     test::run(loop, wait(pids));
 }

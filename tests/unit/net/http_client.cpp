@@ -1,96 +1,9 @@
-#include "net/http_client.hpp"
-
+#include "client_bench.hpp"
 #include "net/http_server.hpp"
-#include "run.hpp"
-
-#include <boost/asio/basic_socket_acceptor.hpp>
 
 using namespace sluice;
 using namespace sluice::net;
-using test::raw_peer;
-
-namespace {
-
-using acceptor = asio::basic_socket_acceptor<asio::ip::tcp, aio::executor>;
-
-// A port whose connections the test answers byte by byte.
-struct scripted {
-    explicit scripted(aio::executor ex) : door(ex, {asio::ip::address_v4::loopback(), 0}) {}
-    url where() const {
-        return *parse_url("http://127.0.0.1:" + std::to_string(door.local_endpoint().port()));
-    }
-    aio::task<raw_peer> accept() {
-        auto got = co_await door.async_accept(aio::nothrow);
-        auto& [error, socket] = got;
-        REQUIRE(!error);
-        co_return raw_peer(std::move(socket));
-    }
-    acceptor door;
-};
-
-// Serves one connection: for each answer, reads a head and sends it; then closes unless told to
-// hold.
-aio::task<> play(scripted& stage, std::vector<std::string> answers, bool hold = false) {
-    auto peer = co_await stage.accept();
-    for (auto& answer : answers) {
-        co_await peer.read_until("\r\n\r\n");
-        co_await peer.send(std::move(answer));
-    }
-    if (hold) co_await peer.read_to_end();
-}
-
-struct bench {
-    aio::loop loop;
-    aio::deadlines deadlines{loop.get_executor()};
-    scripted stage{loop.get_executor()};
-    http_pool pool;
-    aio::nursery crew{loop.get_executor(), "test"};
-
-    explicit bench(client_settings settings = {})
-        : pool(loop, deadlines, stage.where(), std::move(settings)) {}
-
-    void run(std::function<aio::task<>(bench&)> body) {
-        auto all = [](bench& b, std::function<aio::task<>(bench&)> inner) -> aio::task<> {
-            co_await inner(b);
-            co_await b.crew.join();
-        };
-        test::run(loop, all(*this, std::move(body)));
-        CHECK(pool.count().busy == 0);
-    }
-};
-
-aio::instant soon() {
-    return aio::clock::now() + test::patience;
-}
-
-client_request get(std::string target = "/") {
-    client_request out;
-    out.method = "GET";
-    out.target = std::move(target);
-    return out;
-}
-
-// The answer's body, or the fault's name.
-aio::task<std::string> ask(http_pool& pool, client_request request, aio::instant until = soon()) {
-    auto answer = co_await pool.send(std::move(request), until);
-    if (!answer) co_return "send:" + std::string(base::name_of(answer.error().code));
-    auto body = co_await read_all(**answer, 1'000'000, until);
-    if (!body) co_return "read:" + std::string(base::name_of(body.error().code));
-    co_return *body;
-}
-
-aio::task<std::string> ask_scripted(bench& b, std::string answer, bool hold = false) {
-    std::vector<std::string> answers{std::move(answer)};
-    b.crew.spawn(play(b.stage, std::move(answers), hold));
-    auto request = get();
-    request.fresh = true;
-    auto got = co_await ask(
-        b.pool, std::move(request), aio::clock::now() + std::chrono::milliseconds(300)
-    );
-    co_return got;
-}
-
-} // namespace
+using namespace sluice::net::test;
 
 TEST_CASE("a kept connection serves one request after another") {
     bench b;
@@ -120,97 +33,6 @@ TEST_CASE("a kept connection serves one request after another") {
     });
 }
 
-TEST_CASE("bodies end by length, by chunks, by close, or are absent") {
-    bench b;
-    b.run([](bench& b) -> aio::task<> {
-        CHECK(
-            co_await ask_scripted(b, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") == "hello"
-        );
-        CHECK(
-            co_await ask_scripted(
-                b,
-                "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
-                "chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
-            ) == "hello"
-        );
-        CHECK(co_await ask_scripted(b, "HTTP/1.1 200 OK\r\n\r\nhello") == "hello");
-        CHECK(co_await ask_scripted(b, "HTTP/1.0 200 OK\r\n\r\nhello") == "hello");
-        CHECK(co_await ask_scripted(b, "HTTP/1.1 204 No Content\r\n\r\n") == "");
-        CHECK(
-            co_await ask_scripted(b, "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n") == ""
-        );
-        CHECK(
-            co_await ask_scripted(
-                b,
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nX: y\r\n\r\nHTTP/1.1 200 "
-                "OK\r\nContent-Length: 2\r\n\r\nok"
-            ) == "ok"
-        );
-    });
-}
-
-TEST_CASE("what is cut short or broken is told apart") {
-    bench b;
-    b.run([](bench& b) -> aio::task<> {
-        CHECK(
-            co_await ask_scripted(b, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello") ==
-            "read:closed"
-        );
-        CHECK(
-            co_await ask_scripted(
-                b, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
-            ) == "read:closed"
-        );
-        CHECK(
-            co_await ask_scripted(
-                b, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxx\r\n"
-            ) == "read:protocol"
-        );
-        CHECK(co_await ask_scripted(b, "") == "send:closed");
-        CHECK(co_await ask_scripted(b, "HTTP/1.1 200 OK\r\nX: ") == "send:closed");
-        CHECK(co_await ask_scripted(b, "SSH-2.0-OpenSSH\r\n\r\n") == "send:protocol");
-        CHECK(co_await ask_scripted(b, "HTTP/1.1 101 Switching\r\n\r\n") == "send:protocol");
-        CHECK(
-            co_await ask_scripted(b, "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x')) ==
-            "send:protocol"
-        );
-        for (const char* lines :
-             {"Transfer-Encoding: gzip, chunked\r\n",
-              "Content-Length: 2, 2\r\n",
-              "Content-Length: +2\r\n",
-              "Content-Length: 2\r\nContent-Length: 2\r\n",
-              "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
-              "X: a\r\n b\r\n",
-              "X : a\r\n",
-              "X: a\nY: b\r\n"}) {
-            CAPTURE(lines);
-            auto got =
-                co_await ask_scripted(b, "HTTP/1.1 200 OK\r\n" + std::string(lines) + "\r\nhi");
-            CHECK(got == "send:protocol");
-        }
-        CHECK(co_await ask_scripted(b, "HTTP/1.1 200 OK\r\n", true) == "send:timeout");
-        CHECK(
-            co_await ask_scripted(b, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", true) ==
-            "read:timeout"
-        );
-    });
-}
-
-TEST_CASE("an answer over the limit is too large, known length or not") {
-    bench b;
-    b.run([](bench& b) -> aio::task<> {
-        CHECK(
-            co_await ask_scripted(
-                b, "HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\nhello", true
-            ) == "read:too_large"
-        );
-        CHECK(
-            co_await ask_scripted(b, "HTTP/1.1 200 OK\r\n\r\n" + std::string(1'000'001, 'x')) ==
-            "read:too_large"
-        );
-    });
-}
-
 TEST_CASE("a refused connection is unreachable and nothing was written") {
     bench b;
     b.run([](bench& b) -> aio::task<> {
@@ -225,6 +47,32 @@ TEST_CASE("a refused connection is unreachable and nothing was written") {
         http_pool nameless(b.loop, b.deadlines, *parse_url("http://no-such-host.invalid/"), {});
         auto other = get();
         CHECK(co_await ask(nameless, std::move(other)) == "send:unreachable");
+    });
+}
+
+TEST_CASE("a name is looked up once for all who connect at the same time") {
+    bench b;
+    b.run([](bench& b) -> aio::task<> {
+        auto serve = [](exchange& call) -> aio::task<> {
+            response out;
+            out.body = "here";
+            (void)co_await call.respond(std::move(out));
+        };
+        http_server server(b.loop, b.deadlines, {}, serve);
+        REQUIRE(server.listen("127.0.0.1:0"));
+        auto origin = *parse_url("http://localhost:" + std::to_string(server.port()));
+        http_pool pool(b.loop, b.deadlines, origin, {});
+        std::vector<std::string> seen;
+        auto one = [](http_pool& pool, std::vector<std::string>& seen) -> aio::task<> {
+            auto request = get();
+            auto got = co_await ask(pool, std::move(request));
+            seen.push_back(std::move(got));
+        };
+        for (int i = 0; i < 5; ++i)
+            b.crew.spawn(one(pool, seen));
+        co_await b.crew.join();
+        CHECK(seen == std::vector<std::string>(5, "here"));
+        co_await server.drain(std::chrono::seconds(2));
     });
 }
 

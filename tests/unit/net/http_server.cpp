@@ -3,6 +3,10 @@
 #include "aio/channel.hpp"
 #include "house.hpp"
 
+#include <ctime>
+#include <sys/resource.h>
+#include <unistd.h>
+
 using namespace sluice;
 using namespace sluice::net;
 using test::house;
@@ -277,6 +281,33 @@ TEST_CASE("connections over the limit are told 503") {
         CHECK(begins(seen, "HTTP/1.1 503 "));
         CHECK(seen.ends_with("{\"error\":\"too many connections\"}"));
         CHECK(h.server.counters().refused == 1);
+    });
+}
+
+TEST_CASE("out of descriptors: the server waits, without spinning, and goes on when it can") {
+    house h({}, echo);
+    h.run([](house& h) -> aio::task<> {
+        raw_peer peer(h.loop);
+        peer.socket().open(asio::ip::tcp::v4());
+        rlimit before{};
+        ::getrlimit(RLIMIT_NOFILE, &before);
+        rlimit tight{static_cast<rlim_t>(peer.socket().native_handle()) + 1, before.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &tight);
+        std::vector<int> held; // the gaps below the limit
+        for (int fd = ::dup(0); fd >= 0; fd = ::dup(0))
+            held.push_back(fd);
+        co_await peer.connect(h.server.port());
+        co_await peer.send(post("patient"));
+        auto started = std::clock();
+        co_await aio::pause(std::chrono::milliseconds(250));
+        auto used = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+        CHECK(h.server.counters().accepted == 0);
+        CHECK(used < 0.1);
+        ::setrlimit(RLIMIT_NOFILE, &before);
+        for (int fd : held)
+            ::close(fd);
+        auto seen = co_await peer.read_until("/mcp patient");
+        CHECK(begins(seen, "HTTP/1.1 200 OK"));
     });
 }
 

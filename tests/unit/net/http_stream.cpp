@@ -133,8 +133,8 @@ TEST_CASE("the handler learns once, and at once, that the peer closed or half-cl
             if (!half) peer.close();
             bool woken = co_await s.water->gone.wait(aio::clock::now() + test::patience);
             CHECK(woken);
-            auto ended = [&s] { return s.water->ended; };
-            co_await until(ended);
+            auto met = [&s] { return s.water->ended; };
+            co_await until(met);
         });
         CHECK(s.water->times_gone == 1);
     }
@@ -170,8 +170,8 @@ TEST_CASE("writing to a peer that left is closed; to one that does not read, tim
         co_await stuck.send(ask_text);
         co_await stuck.read_until("\r\n\r\n");
         s.water->lines.push(std::string(20'000'000, 'x'));
-        auto ended = [&s] { return s.water->ended; };
-        co_await until(ended);
+        auto met = [&s] { return s.water->ended; };
+        co_await until(met);
         REQUIRE(!s.water->last);
         CHECK(s.water->last.error().code == base::errc::timeout);
     });
@@ -189,8 +189,8 @@ TEST_CASE("writing to a peer that left is closed; to one that does not read, tim
         co_await peer.send(ask_text);
         co_await peer.read_until("\r\n\r\n");
         peer.close();
-        auto ended = [&s] { return s.water->ended; };
-        co_await until(ended);
+        auto met = [&s] { return s.water->ended; };
+        co_await until(met);
         REQUIRE(!s.water->last);
         CHECK(s.water->last.error().code == base::errc::closed);
     });
