@@ -134,10 +134,7 @@ void duplex::take(std::string bytes) {
 }
 
 void duplex::deliver(wire::message message) {
-    if (message.is_request()) {
-        [[maybe_unused]] auto sent = put(answer_to(message), 0);
-        return;
-    }
+    if (message.is_request()) return deliver_question(std::move(message));
     if (message.is_notification()) return deliver_note(std::move(message));
     auto number = base::parse_unsigned(message.view(message.id));
     auto found = number ? waiting_.find(*number) : waiting_.end();
@@ -151,6 +148,20 @@ void duplex::deliver(wire::message message) {
     call->bytes += message.bytes.size();
     call->queue.push_back(std::move(message));
     call->ended = base::fault(base::errc::closed, "the answer is complete");
+    call->came.wake();
+}
+
+// A ping is answered here. Any other request belongs to the only call there is; else nobody can say
+// whose it is (every progress of a call names it, a request does not).
+void duplex::deliver_question(wire::message message) {
+    bool attributable = waiting_.size() == 1 && !waiting_.begin()->second->own;
+    auto call = attributable ? waiting_.begin()->second : nullptr;
+    if (!call || message.method_is("ping") || call->queue.size() >= queue_length) {
+        [[maybe_unused]] auto sent = put(answer_to(message), 0);
+        return;
+    }
+    call->bytes += message.bytes.size();
+    call->queue.push_back(std::move(message));
     call->came.wake();
 }
 

@@ -59,6 +59,7 @@ private:
     base::result<std::unique_ptr<reply>> begin(outgoing request, bool own);
     void deliver(wire::message message);
     void deliver_note(wire::message message);
+    void deliver_question(wire::message message);
     static bool make_room(waiting& in, const wire::message& note);
 
     peer_info peer_;

@@ -72,7 +72,7 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text) {
 std::string answer_to(const wire::message& request) {
     auto id = request.view(request.id);
     if (request.method_is("ping")) return wire::make_result(id, "{}");
-    return wire::make_error(id, -32601, "not supported yet");
+    return wire::make_error(id, -32602, "there is no call that this request could belong to");
 }
 
 base::fault refused(int status) {

@@ -26,7 +26,7 @@ std::string make_cancelled(std::string_view id_text, std::string_view reason_jso
 // The request with our id and, where it has one, our progress token; the caller's edits done.
 std::string for_this_hop(const outgoing& request, std::string_view id_text);
 
-// What we answer to a request of the upstream's while two-way traffic does not exist yet.
+// What we answer ourselves to a request of the upstream's: a ping, or one that belongs to no call.
 std::string answer_to(const wire::message& request);
 
 // An HTTP status that is no success, as a fault.

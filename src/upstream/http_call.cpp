@@ -209,7 +209,7 @@ http_call::moved http_call::deliver_text(std::string text) {
 http_call::moved http_call::deliver(std::string text) {
     auto message = wire::parse_message(std::move(text));
     if (!message) return broke_protocol(message.error());
-    if (message->is_request()) {
+    if (message->is_request() && (answered_ || opening_ || message->method_is("ping"))) {
         session_->answer(*message);
         return {};
     }
@@ -221,7 +221,7 @@ http_call::moved http_call::deliver(std::string text) {
             ++session_->shared().numbers.dropped_notes;
             return {};
         }
-    } else {
+    } else if (message->is_response()) {
         if (message->view(message->id) != id_)
             return base::fault(base::errc::protocol, "it answered a request that was not asked");
         answered_ = true;

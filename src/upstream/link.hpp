@@ -18,37 +18,39 @@ namespace sluice::upstream {
 
 // What the upstream said of itself when the session was opened; texts are its exact JSON.
 struct peer_info {
-    std::string revision;      // negotiated, e.g. "2025-06-18"
-    std::string capabilities;  // JSON object
-    std::string server_info;   // JSON object
-    std::string instructions;  // decoded text, empty when none
+    std::string revision;     // negotiated, e.g. "2025-06-18"
+    std::string capabilities; // JSON object
+    std::string server_info;  // JSON object
+    std::string instructions; // decoded text, empty when none
 };
 
 // How often a request may be sent (docs/decisions: reused connections).
 enum class repeat : std::uint8_t {
-    never,  // tools/call and whatever may act: never again once a byte was written
-    once,   // lists and reads: once more, on a fresh connection
+    never, // tools/call and whatever may act: never again once a byte was written
+    once,  // lists and reads: once more, on a fresh connection
 };
 
-// A request for an upstream. The link mints the id (and, where the message has a progress token, the
-// token) for its hop and splices both; `edits` are the caller's own (names). Nothing else changes.
+// A request for an upstream. The link mints the id (and, where the message has a progress token,
+// the token) for its hop and splices both; `edits` are the caller's own (names). Nothing else
+// changes.
 struct outgoing {
     std::shared_ptr<const wire::message> message;
     struct edit {
         wire::span where;
-        std::string with;  // JSON text
+        std::string with; // JSON text
     };
     std::vector<edit> edits;
-    std::vector<std::pair<std::string, std::string>> headers;  // host headers allowed to go up
+    std::vector<std::pair<std::string, std::string>> headers; // host headers allowed to go up
     repeat again = repeat::never;
-    aio::instant until = aio::never;  // connect, send and first byte
+    aio::instant until = aio::never; // connect, send and first byte
 };
 
 // A step of an answer.
 struct step {
     enum class kind : std::uint8_t {
-        message,  // a notification or request of the upstream, or the one response
-        pause,    // the upstream closed its stream on purpose and will go on after `retry_ms` (2025-11-25)
+        message, // a notification or request (but ping) of the upstream, or the one response
+        pause,   // the upstream closed its stream on purpose and will go on after `retry_ms`
+                 // (2025-11-25)
     };
     kind what = kind::message;
     wire::message message;
@@ -56,7 +58,8 @@ struct step {
 };
 
 // One call's answer: zero or more notifications, then exactly one response; then errc::closed.
-// Pulled by the gateway. Destroying it early abandons the call without telling the upstream.
+// Pulled by one coroutine of the gateway, which is also the one to call cancel(). Destroying it early
+// abandons the call without telling the upstream.
 class reply {
 public:
     virtual ~reply() = default;
@@ -71,7 +74,8 @@ public:
     virtual void interrupt() = 0;
 
     // Sends notifications/cancelled with the upstream's own request id, then gives the call up.
-    // `reason_json` is the JSON text of params.reason, empty for none. Bounded in time; never throws.
+    // `reason_json` is the JSON text of params.reason, empty for none. Bounded in time; never
+    // throws.
     virtual aio::task<> cancel(std::string reason_json) = 0;
 };
 
@@ -81,12 +85,12 @@ public:
 
     virtual const peer_info& peer() const = 0;
 
-    // Sends; returns when the request is under way (HTTP: the answer's head has come).
-    // Faults as reply::next; errc::too_many when max_concurrent_requests is reached.
+    // Sends; returns when the request is written, so that a cancel finds the reply. What the answer's
+    // head tells (a status, a lost connection) comes from next(). Faults as reply::next; errc::too_many when max_concurrent_requests is reached.
     // An upstream that forgot the session (404) is opened anew once, where nothing can have run.
     virtual aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) = 0;
 
-    // Sends one notification (a whole JSON-RPC text).
+    // Sends one notification, or one response to a request of the upstream's (a whole JSON-RPC text).
     virtual aio::task<base::result<void>> notify(std::string bytes, aio::instant until) = 0;
 
     // Ends the session at the upstream (HTTP: DELETE). Bounded in time. The link is then unusable.
@@ -96,4 +100,4 @@ public:
     virtual bool usable() const = 0;
 };
 
-}  // namespace sluice::upstream
+} // namespace sluice::upstream
