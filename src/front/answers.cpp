@@ -42,16 +42,6 @@ private:
     session::stream& s_;
 };
 
-aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
-    net::response_head head;
-    head.headers.add("Content-Type", "text/event-stream");
-    head.headers.add("Cache-Control", "no-cache");
-    head.headers.add("X-Accel-Buffering", "no");
-    for (auto& [name, value] : headers) head.headers.add(name, value);
-    auto started = co_await http.start_stream(std::move(head));
-    co_return started.ok();
-}
-
 // One write carries all that is ready, up to this: a write for each note costs more than the note.
 constexpr std::size_t bytes_per_write = 64 * 1024;
 
@@ -123,6 +113,16 @@ aio::task<> answer_finals(net::exchange& http, session::stream& s, const session
 }
 
 }  // namespace
+
+aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
+    net::response_head head;
+    head.headers.add("Content-Type", "text/event-stream");
+    head.headers.add("Cache-Control", "no-cache");
+    head.headers.add("X-Accel-Buffering", "no");
+    for (auto& [name, value] : headers) head.headers.add(name, value);
+    auto started = co_await http.start_stream(std::move(head));
+    co_return started.ok();
+}
 
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers) {
     net::response out;

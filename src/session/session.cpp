@@ -29,6 +29,15 @@ session::session(aio::executor ex, identity who, const settings& bounds, stream_
     : who_(std::move(who)), bounds_(bounds), counters_(counters), calls_(ex, "session"), asks_(ex),
       last_used_(aio::clock::now()), ended_(ex) {}
 
+void session::introduce(
+    mcp::revision revision, std::string capabilities, std::string client_info
+) {
+    who_.revision = revision;
+    who_.capabilities = std::move(capabilities);
+    who_.client_info = std::move(client_info);
+    introduced_ = true;
+}
+
 std::shared_ptr<stream> session::open_stream(std::size_t finals) {
     prune_streams();
     auto handle = std::to_string(next_stream_++);

@@ -209,6 +209,11 @@ void stream::forget() {
         drop_at(log_.size() - 1);
 }
 
+void stream::forget_sent() {
+    for (auto sent = first_unsent(); sent > 0; --sent)
+        drop_at(0);
+}
+
 void stream::shed_large_finals() {
     for (auto& e : log_) {
         if (e.kind != event_kind::final || e.bytes.size() <= bounds_.resume_result_max) continue;

@@ -103,6 +103,8 @@ public:
     std::string take(const event& e);
     // After the host has everything in a form that cannot be resumed: drop the log.
     void forget();
+    // Drops what the reader has taken and written: for a stream that is never resumed.
+    void forget_sent();
     // Finals above resume_result_max become errors that say so. For a stream that nobody reads.
     void shed_large_finals();
     // Everything was written to the host.
