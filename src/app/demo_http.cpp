@@ -257,9 +257,6 @@ int demo_over_http(std::uint16_t port, demo::options wanted) {
         std::fprintf(stderr, "sluice: %s\n", bound.error().message.c_str());
         return 2;
     }
-    std::printf("demo upstream on http://127.0.0.1:%u/mcp\n", unsigned(server.port()));
-    std::fflush(stdout);
-
     aio::nursery nursery(loop.get_executor(), "demo");
     aio::asio::signal_set signals(loop, SIGINT, SIGTERM);
     signals.async_wait([&](aio::error_code failed, int) {
@@ -267,6 +264,9 @@ int demo_over_http(std::uint16_t port, demo::options wanted) {
         site.end_everything();
         nursery.spawn(server.drain(std::chrono::seconds(2)));
     });
+    // Only now: who reads the line may send the signal at once.
+    std::printf("demo upstream on http://127.0.0.1:%u/mcp\n", unsigned(server.port()));
+    std::fflush(stdout);
     loop.run();
     return 0;
 }

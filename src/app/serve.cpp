@@ -64,9 +64,9 @@ int serve(const std::string& config_file) {
         if (error) return;
         auto job = drain(gateway, drained);
         closing.spawn(std::move(job));
-        signals.async_wait([](const aio::error_code& again, int) {
-            if (!again) std::_Exit(130);  // a second signal: the person means it
-        });
+        // A second Ctrl-C ends the process at once: the person means it. SIGTERM may come twice by
+        // itself, from a supervisor and through its process group.
+        signals.remove(SIGINT);
     });
     while (!drained) loop.run_one();
     loop.poll();  // the completions of what ended last

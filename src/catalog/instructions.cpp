@@ -30,7 +30,7 @@ bool is_true(std::string_view object, std::string_view key) {
     return value && *value == "true";
 }
 
-}  // namespace
+} // namespace
 
 std::string merge_instructions(const std::vector<section>& sections, std::size_t cap) {
     std::string out;
@@ -40,9 +40,12 @@ std::string merge_instructions(const std::vector<section>& sections, std::size_t
         out += "## " + s.server + "\n\n" + s.text;
     }
     if (out.size() <= cap) return out;
-    std::size_t at = cap > cut_note.size() ? cap - cut_note.size() : 0;
-    while (at > 0 && (static_cast<unsigned char>(out[at]) & 0xC0U) == 0x80U) --at;
-    return out.substr(0, at) + std::string(cut_note);
+    // A cap too small for the sentence gets the text alone.
+    auto note = cap >= cut_note.size() ? cut_note : std::string_view();
+    std::size_t at = cap - note.size();
+    while (at > 0 && (static_cast<unsigned char>(out[at]) & 0xC0U) == 0x80U)
+        --at;
+    return out.substr(0, at) + std::string(note);
 }
 
 bool has_capability(std::string_view capabilities, std::string_view key) {
@@ -83,4 +86,4 @@ std::string merge_capabilities(const std::vector<std::string_view>& each, delive
     return out + "}";
 }
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

@@ -52,9 +52,22 @@ aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
     co_return started.ok();
 }
 
+// One write carries all that is ready, up to this: a write for each note costs more than the note.
+constexpr std::size_t bytes_per_write = 64 * 1024;
+
+// True when the event is the last that this connection carries.
+bool append_event(std::string& text, const session::stream& s, const session::event& e) {
+    if (e.kind != session::event_kind::pause) {
+        text += frame(s, e);
+        return false;
+    }
+    text += priming(s, e.position, std::chrono::milliseconds(e.retry_ms));
+    return true;
+}
+
 // The stream's rest as events until it is done, pauses, or the connection is gone.
 aio::task<bool> write_events(net::exchange& http, session::stream& s, const settings& front) {
-    for (;;) {
+    for (bool last = false; !last;) {
         auto got = co_await s.next(aio::clock::now() + front.keepalive);
         std::string text;
         if (!got) {
@@ -62,16 +75,18 @@ aio::task<bool> write_events(net::exchange& http, session::stream& s, const sett
             text = wire::comment("keep-alive");
         } else if (*got == nullptr) {
             co_return true;
-        } else if ((*got)->kind == session::event_kind::pause) {
-            text = priming(s, (*got)->position, std::chrono::milliseconds((*got)->retry_ms));
-            auto paused = co_await http.write(std::move(text));
-            co_return paused.ok();
         } else {
-            text = frame(s, **got);
+            last = append_event(text, s, **got);
+        }
+        while (!last && text.size() < bytes_per_write && !s.fully_read()) {
+            got = co_await s.next(aio::clock::now());
+            if (!got || *got == nullptr) break;
+            last = append_event(text, s, **got);
         }
         auto written = co_await http.write(std::move(text));
         if (!written) co_return false;
     }
+    co_return true;
 }
 
 aio::task<> run_events(net::exchange& http, std::shared_ptr<session::stream> s, std::string first,

@@ -12,26 +12,22 @@ constexpr std::size_t finished_kept = 16;
 
 constexpr std::string_view standing_handle = "0";
 
-}  // namespace
+} // namespace
 
 void call::cancel(std::string reason_json) {
     if (cancelled_) return;
     cancelled_ = true;
     reason_ = std::move(reason_json);
-    for (auto& interrupt : interrupts_) interrupt();
+    for (auto& interrupt : interrupts_)
+        interrupt();
 }
 
 call::watch::watch(call& of, std::function<void()> interrupt)
     : of_(of), it_(of.interrupts_.insert(of.interrupts_.end(), std::move(interrupt))) {}
 
 session::session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters)
-    : who_(std::move(who)),
-      bounds_(bounds),
-      counters_(counters),
-      calls_(ex, "session"),
-      asks_(ex),
-      last_used_(aio::clock::now()),
-      ended_(ex) {}
+    : who_(std::move(who)), bounds_(bounds), counters_(counters), calls_(ex, "session"), asks_(ex),
+      last_used_(aio::clock::now()), ended_(ex) {}
 
 std::shared_ptr<stream> session::open_stream(std::size_t finals) {
     prune_streams();
@@ -88,8 +84,9 @@ session::begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint3
     if (ending_) return base::fault(base::errc::closed, "the session is ending");
     if (listed_.size() >= bounds_.calls_per_session) {
         return base::fault(
-            base::errc::too_many, "the session has " + std::to_string(listed_.size()) +
-                                      " calls under way, its limit; wait for one to end"
+            base::errc::too_many,
+            "the session has " + std::to_string(listed_.size()) +
+                " calls under way, its limit; wait for one to end"
         );
     }
     auto made = std::make_shared<call>(std::move(host_id), std::move(out), number);
@@ -109,16 +106,19 @@ void session::end_call(const call& c) {
 void session::cancel(const wire::token& host_id, std::string reason_json) {
     auto [first, last] = listed_.equal_range(host_id);
     std::vector<std::shared_ptr<call>> found;
-    for (auto it = first; it != last; ++it) found.push_back(it->second);
+    for (auto it = first; it != last; ++it)
+        found.push_back(it->second);
     for (auto& c : found) {
-        if (c->is_cancelled()) continue;  // its response is forgone already
+        if (c->is_cancelled()) continue; // its response is forgone already
         // First its stream, so that the host's request ends now, whatever the upstream takes.
         c->out().forgo_final();
         c->cancel(reason_json);
     }
 }
 
-bool session::is_busy() const { return !listed_.empty() || attached_streams() > 0; }
+bool session::is_busy() const {
+    return !listed_.empty() || attached_streams() > 0;
+}
 
 std::size_t session::attached_streams() const {
     auto attached = std::count_if(streams_.begin(), streams_.end(), [](const auto& s) {
@@ -140,8 +140,10 @@ aio::task<> session::live() {
     }
     ending_ = true;
     asks_.drop_all();
-    for (auto& [id, c] : listed_) c->cancel({});
-    for (auto& [handle, s] : streams_) s->end(ending::session_ended);
+    for (auto& [id, c] : listed_)
+        c->cancel({});
+    for (auto& [handle, s] : streams_)
+        s->end(ending::session_ended);
     co_await calls_.join();
     if (held_) co_await held_->close();
 }
@@ -151,4 +153,4 @@ void session::end() {
     ended_.wake();
 }
 
-}  // namespace sluice::session
+} // namespace sluice::session

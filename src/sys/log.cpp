@@ -2,12 +2,13 @@
 
 #include "wire/json.hpp"
 
-#include <unistd.h>
-
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <unistd.h>
 
 namespace sluice::sys {
 
@@ -20,11 +21,16 @@ log_settings& current() {
 
 std::string_view name_of(log_level level) {
     switch (level) {
-        case log_level::debug: return "debug";
-        case log_level::info: return "info";
-        case log_level::warn: return "warn";
-        case log_level::error: return "error";
-        case log_level::off: return "off";
+    case log_level::debug:
+        return "debug";
+    case log_level::info:
+        return "info";
+    case log_level::warn:
+        return "warn";
+    case log_level::error:
+        return "error";
+    case log_level::off:
+        return "off";
     }
     return "info";
 }
@@ -33,7 +39,8 @@ std::string timestamp() {
     auto now = std::chrono::system_clock::now();
     auto seconds = std::chrono::system_clock::to_time_t(now);
     auto millis =
-        std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+        std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() %
+        1000;
     std::tm parts{};
     ::gmtime_r(&seconds, &parts);
     std::array<char, 32> text{};
@@ -46,14 +53,17 @@ std::string timestamp() {
 void write_all(std::string_view bytes) {
     while (!bytes.empty()) {
         auto written = ::write(STDERR_FILENO, bytes.data(), bytes.size());
-        if (written <= 0) return;  // a log that cannot be written must not stop the gateway
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return; // a log that cannot be written must not stop the gateway
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }
 }
 
-}  // namespace
+} // namespace
 
-void configure_log(log_settings settings) { current() = settings; }
+void configure_log(log_settings settings) {
+    current() = settings;
+}
 
 bool log_enabled(log_level level) {
     return current().level != log_level::off && level >= current().level;
@@ -86,9 +96,12 @@ log_line& log_line::field(std::string_view key, std::uint64_t value) {
     return raw(key, std::to_string(value));
 }
 
-log_line& log_line::field(std::string_view key, int value) { return raw(key, std::to_string(value)); }
+log_line& log_line::field(std::string_view key, int value) {
+    return raw(key, std::to_string(value));
+}
 
 log_line& log_line::field(std::string_view key, double value) {
+    if (!std::isfinite(value)) return raw(key, "null");
     std::array<char, 48> text{};
     auto length = std::snprintf(text.data(), text.size(), "%.3f", value);
     return raw(key, {text.data(), static_cast<std::size_t>(length > 0 ? length : 0)});
@@ -104,4 +117,4 @@ log_line& log_line::raw(std::string_view key, std::string_view text) {
     return *this;
 }
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

@@ -1,5 +1,7 @@
 #include "sys/meters.hpp"
 
+#include "wire/bytes.hpp"
+
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/histogram.h>
@@ -18,11 +20,31 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Histogram;
 
-const Histogram::BucketBoundaries total_buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
-                                                   0.5,   1,      2.5,   5,    10,    30,   60,  300};
+const Histogram::BucketBoundaries total_buckets = {
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
+};
 const Histogram::BucketBoundaries gateway_buckets = {
     0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25
 };
+
+// The exposition format is UTF-8, and a scraper refuses the whole page for one byte that is not; a
+// tool may be called anything that JSON can say, lone surrogates too.
+std::string utf8_label(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    const char* end = text.data() + text.size();
+    for (const char* p = text.data(); p != end;) {
+        auto length = static_cast<unsigned char>(*p) < 0x80 ? 1 : wire::bytes::utf8_length(p, end);
+        if (length == 0) {
+            out += "\xEF\xBF\xBD";
+            ++p;
+            continue;
+        }
+        out.append(p, static_cast<std::size_t>(length));
+        p += length;
+    }
+    return out;
+}
 
 struct series {
     Counter* calls = nullptr;
@@ -30,7 +52,7 @@ struct series {
     Histogram* gateway = nullptr;
 };
 
-}  // namespace
+} // namespace
 
 struct meters::state {
     explicit state(std::size_t tools) : max_tools(tools) {}
@@ -98,7 +120,7 @@ struct meters::state {
         auto it = known_tools.find(key);
         if (it == known_tools.end()) {
             bool room = known_tools.size() < max_tools;
-            std::string tool = room ? std::string(sample.tool) : "other";
+            std::string tool = room ? utf8_label(sample.tool) : "other";
             auto& counter = tools.Add({{"server", std::string(sample.server)}, {"tool", tool}});
             if (!room) return counter.Increment();
             it = known_tools.emplace(std::move(key), &counter).first;
@@ -118,11 +140,16 @@ void meters::call_ended(const call_sample& sample) {
     state_->count_tool(sample);
 }
 
-void meters::progress_relayed(std::uint64_t n) { state_->relayed.Increment(static_cast<double>(n)); }
-void meters::cancelled() { state_->cancels.Increment(); }
+void meters::progress_relayed(std::uint64_t n) {
+    state_->relayed.Increment(static_cast<double>(n));
+}
+void meters::cancelled() {
+    state_->cancels.Increment();
+}
 
 void meters::question_ended(std::string_view method, std::string_view ending) {
-    bool known = method == "elicitation/create" || method == "sampling/createMessage" || method == "roots/list";
+    bool known = method == "elicitation/create" || method == "sampling/createMessage" ||
+                 method == "roots/list";
     std::string kind = known ? std::string(method) : "other";
     state_->questions.Add({{"method", kind}, {"ending", std::string(ending)}}).Increment();
 }
@@ -136,7 +163,9 @@ void meters::refused(std::string_view reason) {
     it->second->Increment();
 }
 
-void meters::on_scrape(std::function<std::vector<gauge_reading>()> read) { state_->read = std::move(read); }
+void meters::on_scrape(std::function<std::vector<gauge_reading>()> read) {
+    state_->read = std::move(read);
+}
 
 std::string meters::render() const {
     auto families = state_->registry.Collect();
@@ -145,12 +174,13 @@ std::string meters::render() const {
         for (auto& reading : state_->read()) {
             auto [it, fresh] = index.emplace(reading.name, families.size());
             if (fresh) {
-                auto type =
-                    reading.counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+                auto type = reading.counter ? prometheus::MetricType::Counter
+                                            : prometheus::MetricType::Gauge;
                 families.push_back({reading.name, reading.help, type, {}});
             }
             prometheus::ClientMetric metric;
-            for (auto& [name, value] : reading.labels) metric.label.push_back({name, value});
+            for (auto& [name, value] : reading.labels)
+                metric.label.push_back({name, value});
             if (reading.counter) {
                 metric.counter.value = reading.value;
             } else {
@@ -162,4 +192,4 @@ std::string meters::render() const {
     return prometheus::TextSerializer().Serialize(families);
 }
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

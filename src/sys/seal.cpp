@@ -18,11 +18,17 @@ namespace {
 constexpr std::string_view version = "s1";
 constexpr std::size_t nonce_size = 12;
 constexpr std::size_t tag_size = 16;
-constexpr std::size_t max_token = 64 * 1024;
+constexpr std::size_t max_plain = 48 * 1024;
+// Room for the version, the key id and the dots before what base64url makes of nonce, text and tag.
+constexpr std::size_t max_token = 32 + (nonce_size + max_plain + tag_size + 2) / 3 * 4;
 
-constexpr std::array<std::string_view, purposes> names = {"cursor", "session", "event", "ask", "peer"};
+constexpr std::array<std::string_view, purposes> names = {
+    "cursor", "session", "event", "ask", "peer"
+};
 
-unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+unsigned char* bytes_of(std::string& text) {
+    return reinterpret_cast<unsigned char*>(text.data());
+}
 const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
@@ -32,8 +38,12 @@ void must(int done, const char* what) {
 }
 
 std::string derive(std::string_view salt, std::string info, std::size_t size) {
-    std::unique_ptr<EVP_KDF, void (*)(EVP_KDF*)> kdf(EVP_KDF_fetch(nullptr, "HKDF", nullptr), EVP_KDF_free);
-    std::unique_ptr<EVP_KDF_CTX, void (*)(EVP_KDF_CTX*)> context(EVP_KDF_CTX_new(kdf.get()), EVP_KDF_CTX_free);
+    std::unique_ptr<EVP_KDF, void (*)(EVP_KDF*)> kdf(
+        EVP_KDF_fetch(nullptr, "HKDF", nullptr), EVP_KDF_free
+    );
+    std::unique_ptr<EVP_KDF_CTX, void (*)(EVP_KDF_CTX*)> context(
+        EVP_KDF_CTX_new(kdf.get()), EVP_KDF_CTX_free
+    );
     std::string digest = "SHA256";
     std::string key(salt);
     std::array<OSSL_PARAM, 4> params = {
@@ -49,11 +59,15 @@ std::string derive(std::string_view salt, std::string info, std::size_t size) {
 
 using cipher_context = std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)>;
 
-cipher_context new_context() { return {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free}; }
+cipher_context new_context() {
+    return {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free};
+}
 
-base::fault refused() { return {base::errc::invalid_params, "the token is not valid here"}; }
+base::fault refused() {
+    return {base::errc::invalid_params, "the token is not valid here"};
+}
 
-}  // namespace
+} // namespace
 
 sealer::sealer(const std::vector<base::secret>& salts) {
     for (const auto& salt : salts) {
@@ -61,7 +75,8 @@ sealer::sealer(const std::vector<base::secret>& salts) {
         ring r;
         r.id = base::hex(derive(salt.reveal(), "sluice/key id", 4));
         for (std::size_t i = 0; i < purposes; ++i) {
-            r.keys.at(i) = base::secret(derive(salt.reveal(), "sluice/" + std::string(names.at(i)), 32));
+            r.keys.at(i) =
+                base::secret(derive(salt.reveal(), "sluice/" + std::string(names.at(i)), 32));
         }
         rings_.push_back(std::move(r));
     }
@@ -76,14 +91,36 @@ std::string sealer::seal(purpose what, std::string_view plain) const {
     auto head = std::string(version) + "." + std::string(names.at(index));
     int length = 0;
     auto key = r.keys.at(index).reveal();
-    must(EVP_EncryptInit_ex2(context.get(), EVP_aes_256_gcm(), bytes_of(key), bytes_of(nonce), nullptr), "init");
-    must(EVP_EncryptUpdate(context.get(), nullptr, &length, bytes_of(std::string_view(head)),
-                           static_cast<int>(head.size())), "aad");
-    must(EVP_EncryptUpdate(context.get(), bytes_of(out), &length, bytes_of(plain),
-                           static_cast<int>(plain.size())), "update");
+    must(
+        EVP_EncryptInit_ex2(
+            context.get(), EVP_aes_256_gcm(), bytes_of(key), bytes_of(nonce), nullptr
+        ),
+        "init"
+    );
+    must(
+        EVP_EncryptUpdate(
+            context.get(),
+            nullptr,
+            &length,
+            bytes_of(std::string_view(head)),
+            static_cast<int>(head.size())
+        ),
+        "aad"
+    );
+    must(
+        EVP_EncryptUpdate(
+            context.get(), bytes_of(out), &length, bytes_of(plain), static_cast<int>(plain.size())
+        ),
+        "update"
+    );
     int rest = 0;
     must(EVP_EncryptFinal_ex(context.get(), bytes_of(out) + length, &rest), "final");
-    must(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, tag_size, bytes_of(out) + plain.size()), "tag");
+    must(
+        EVP_CIPHER_CTX_ctrl(
+            context.get(), EVP_CTRL_GCM_GET_TAG, tag_size, bytes_of(out) + plain.size()
+        ),
+        "tag"
+    );
     return std::string(version) + "." + r.id + "." + base::base64url(nonce + out);
 }
 
@@ -106,14 +143,35 @@ base::result<std::string> sealer::open(purpose what, std::string_view token) con
     std::string plain(sealed.size(), '\0');
     int length = 0;
     int rest = 0;
-    must(EVP_DecryptInit_ex2(context.get(), EVP_aes_256_gcm(), bytes_of(key), bytes_of(*raw), nullptr), "init");
-    must(EVP_DecryptUpdate(context.get(), nullptr, &length, bytes_of(std::string_view(head)),
-                           static_cast<int>(head.size())), "aad");
-    must(EVP_DecryptUpdate(context.get(), bytes_of(plain), &length, bytes_of(sealed),
-                           static_cast<int>(sealed.size())), "update");
+    must(
+        EVP_DecryptInit_ex2(
+            context.get(), EVP_aes_256_gcm(), bytes_of(key), bytes_of(*raw), nullptr
+        ),
+        "init"
+    );
+    must(
+        EVP_DecryptUpdate(
+            context.get(),
+            nullptr,
+            &length,
+            bytes_of(std::string_view(head)),
+            static_cast<int>(head.size())
+        ),
+        "aad"
+    );
+    must(
+        EVP_DecryptUpdate(
+            context.get(),
+            bytes_of(plain),
+            &length,
+            bytes_of(sealed),
+            static_cast<int>(sealed.size())
+        ),
+        "update"
+    );
     must(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, tag_size, bytes_of(tag)), "tag");
     if (EVP_DecryptFinal_ex(context.get(), bytes_of(plain) + length, &rest) != 1) return refused();
     return plain;
 }
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

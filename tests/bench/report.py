@@ -75,7 +75,7 @@ def page(cells, idle, ready, facts, nginx_conf, sluice_conf):
 
 Written by `tests/bench/run --write`; not edited by hand. Every number is from one run on one machine:
 {machine}.
-{versions}
+{versions}. Load average before the run: {load_before}.
 
 One loop each: a load generator, the upstream and what stands between share the cores, so the numbers compare, they do
 not promise. Rounds alternate (direct, nginx, Sluice, direct, …); a cell is the median of {rounds} rounds of {seconds} s. Every
@@ -117,7 +117,7 @@ Sluice:
 {sluice}
 ```
 """
-    return text.format(machine=machine(), versions=facts['versions'], rounds=facts['rounds'], seconds=facts['seconds'],
+    return text.format(machine=machine(), versions=facts['versions'], load_before=facts['load'], rounds=facts['rounds'], seconds=facts['seconds'],
                        goals=goals(cells, idle, ready), load=load_table(cells), idle=idle_table(idle),
                        ready='not measured' if ready is None else '%.1f ms (median of %d)' % (ready * 1000, facts['starts']),
                        nginx=nginx_conf.rstrip(), sluice=(sluice_conf or 'not run').rstrip())

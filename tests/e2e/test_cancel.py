@@ -4,7 +4,7 @@ import json
 import pytest
 
 from fake import rawjson
-from kit import DIRECT, http, text_of
+from kit import DIRECT, http, sse, text_of
 from lib.procs import wait_until
 
 
@@ -41,6 +41,20 @@ def test_a_late_answer_to_a_cancelled_call_reaches_nobody(host, fake):
     if not DIRECT:      # the fake itself does answer: that is the point of it
         assert not [m for m in messages if '"result"' in m]
     assert text_of(host.call('echo', id='6').result())
+
+
+@pytest.mark.parametrize('kind', ['stdio', 'sse'])
+def test_a_late_answer_on_a_shared_pipe_or_stream_is_dropped(stdio_fakes, sse_fakes, gateways, hosts, kind):
+    up = stdio_fakes('up') if kind == 'stdio' else sse_fakes('up')
+    entry = up.config() if kind == 'stdio' else sse(up)
+    host = hosts(gateways({'up': entry}, stdio={'enabled': True}).server_url('up')).open()
+    wire = host.start_call('late', token='1', id='5')
+    wait = up.wait if kind == 'stdio' else up.wait_event
+    wait('started')
+    host.cancel('5')
+    wait('answered')
+    assert not [m for m in wire.answer().messages() if '"result"' in m]
+    assert host.say('whoami').startswith('up|')
 
 
 @pytest.mark.parametrize('id', ['99', '"77"', 'null', '1.5'])
@@ -139,3 +153,16 @@ def test_ending_the_session_cancels_its_calls(host, fake):
 def test_ids_may_be_used_again_after_their_answer(host):
     for _ in range(3):
         assert rawjson.get(host.call('echo', id='1').final(), 'id') == '1'
+
+
+def test_a_cancel_overtakes_the_call_it_cancels(host, fake):
+    """Sent right behind the call, on another connection: whichever is read first, the call does not run on.
+
+    Upstream too they are on two connections, so the fake may read the cancel first: what counts is that
+    every call it got was cancelled by its id.
+    """
+    for i in range(40):
+        wire = host.start_call('slow', {'seconds': 20}, id=str(i))
+        assert host.cancel(str(i)).status == 202
+        assert not [m for m in wire.answer(timeout=5).messages(timeout=5) if '"result"' in m]
+    fake.wait(lambda: {r.raw('id') for r in fake.seen(tool='slow')} <= {c['id'] for c in fake.event_list('cancelled')})

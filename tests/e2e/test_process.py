@@ -173,9 +173,9 @@ def test_a_call_that_outlives_the_drain_is_cancelled_upstream_and_told_the_host(
     fake.wait_event('started')
     os.kill(gateway.pid, signal.SIGTERM)
     messages = answer.messages()
-    assert '"error"' in messages[-1] and rawjson.get(messages[-1], 'id') == '5'
     fake.wait(lambda: fake.event_list('cancelled') or fake.event_list('closed early'))
     assert gateway.wait(10) == 0
+    assert '"error"' in messages[-1] and rawjson.get(messages[-1], 'id') == '5'
 
 
 def test_sigterm_ends_the_upstream_sessions(gateways, fake, hosts):

@@ -69,6 +69,8 @@ class Script:
         self.revision = revision            # None: echo what was asked for
         self.faults = dict(faults or {})    # method -> kind, answered by the transport
         self.init_extra = init_extra or {}
+        self.cursors = None                 # 'repeat' or 'endless': an upstream that never finishes
+        self.list_revision = None           # `_meta.revision` of every page
         self.events = []                    # (kind, details), e.g. ('cancelled', {...})
         self.records = []
         self.calls = {}                     # (session, exact id text) -> Call, while it runs
@@ -167,10 +169,16 @@ class Script:
 
     async def listing(self, call, member, items):
         cursor = json.loads(call.params).get('cursor')
-        at = int(base64.b64decode(cursor)[2:]) if cursor else 0
+        at = int(base64.b64decode(cursor)[2:]) if cursor and not self.cursors else 0
         body = {member: items[at:at + self.page_size]}
-        if at + self.page_size < len(items):
+        if self.cursors == 'repeat':
+            body['nextCursor'] = 'always the same'
+        elif self.cursors == 'endless':
+            body['nextCursor'] = 'again %d' % next(self.counter)
+        elif at + self.page_size < len(items):
             body['nextCursor'] = base64.b64encode(b'o:%d' % (at + self.page_size)).decode()
+        if self.list_revision is not None:
+            body['_meta'] = {'revision': self.list_revision}
         await call.result(rawjson.dumps(body))
 
     async def answer(self, call):

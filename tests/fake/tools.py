@@ -80,8 +80,11 @@ async def late(call):
     await call.progress('0')
     call.script.event('started', tool='late', id=call.id, session=call.session, token=call.token)
     await _until(call, call.cancelled, call.released)
-    await call.progress('1')
-    await call.text_result('late answer')
+    try:
+        await call.progress('1')
+        await call.text_result('late answer')
+    except ConnectionError:
+        pass            # the caller has hung up, which ends the matter as well
     call.script.event('answered', tool='late')
 
 
