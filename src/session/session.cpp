@@ -1,5 +1,8 @@
 #include "session/session.hpp"
 
+#include "mcp/errors.hpp"
+#include "wire/message.hpp"
+
 #include <algorithm>
 
 namespace sluice::session {
@@ -11,6 +14,14 @@ namespace {
 constexpr std::size_t finished_kept = 16;
 
 constexpr std::string_view standing_handle = "0";
+
+std::string ended_early(const wire::token& id) {
+    return wire::make_error(
+        id.text(),
+        mcp::code_internal,
+        "the session ended before the upstream answered; whether the call took effect is unknown"
+    );
+}
 
 } // namespace
 
@@ -39,7 +50,8 @@ void session::introduce(
 }
 
 std::shared_ptr<stream> session::open_stream(std::size_t finals) {
-    prune_streams();
+    // Not at every call: most streams are dropped as soon as their one answer has left.
+    if (streams_.size() > finished_kept + finished_kept / 2) prune_streams();
     auto handle = std::to_string(next_stream_++);
     auto made = std::make_shared<stream>(get_executor(), handle, finals, bounds_, counters_);
     streams_.emplace(std::move(handle), made);
@@ -73,7 +85,7 @@ void session::prune_streams() {
     std::vector<std::shared_ptr<stream>> done;
     for (auto& [handle, s] : streams_) {
         if (!s->done() || s->attached()) continue;
-        s->shed_large_finals();
+        if (s->kept_bytes() > bounds_.resume_result_max) s->shed_large_finals();
         done.push_back(s);
     }
     std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) {
@@ -149,8 +161,11 @@ aio::task<> session::live() {
     }
     ending_ = true;
     asks_.drop_all();
-    for (auto& [id, c] : listed_)
+    for (auto& [id, c] : listed_) {
+        if (c->is_cancelled()) continue;
+        c->out().push_final(ended_early(c->host_id()));
         c->cancel({});
+    }
     for (auto& [handle, s] : streams_)
         s->end(ending::session_ended);
     co_await calls_.join();
