@@ -55,6 +55,7 @@ public:
     aio::task<base::result<std::string>> read_some(aio::instant until) override;
     bool done() const override { return done_; }
     void cancel() override;
+    void nudge() override;
 
 private:
     aio::task<base::result<void>> send(const client_request& request, bool& wrote);
