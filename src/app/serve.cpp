@@ -54,9 +54,6 @@ int serve(const std::string& config_file) {
         std::fputs(("sluice: " + started.error().message + "\n").c_str(), stderr);
         return 1;
     }
-    say("listening on " + gateway.endpoint());
-    if (!gateway.admin_address().empty()) say("admin on " + gateway.admin_address());
-
     aio::nursery closing(loop.get_executor(), "app");
     bool drained = false;
     boost::asio::signal_set signals(loop, SIGTERM, SIGINT);
@@ -68,6 +65,9 @@ int serve(const std::string& config_file) {
         // itself, from a supervisor and through its process group.
         signals.remove(SIGINT);
     });
+    // Only now: who reads the lines may send a signal at once.
+    say("listening on " + gateway.endpoint());
+    if (!gateway.admin_address().empty()) say("admin on " + gateway.admin_address());
     while (!drained) loop.run_one();
     loop.poll();  // the completions of what ended last
     return 0;

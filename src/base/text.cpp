@@ -95,6 +95,12 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
     return out;
 }
 
+std::string clip(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) return std::string(text);
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
+    return std::string(text.substr(0, limit)) + "…";
+}
+
 std::string hex(std::string_view bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;

@@ -16,6 +16,10 @@ std::string_view trim(std::string_view text);                   // spaces and ta
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty parts
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
+// At most `limit` bytes, cut between characters, with "…" when something was cut. For messages that
+// repeat what somebody sent.
+std::string clip(std::string_view text, std::size_t limit = 200);
+
 std::string hex(std::string_view bytes);
 std::string base64(std::string_view bytes);       // RFC 4648 §4, padded
 std::string base64url(std::string_view bytes);    // RFC 4648 §5, no padding

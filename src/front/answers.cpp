@@ -20,10 +20,9 @@ std::string event_id(const session::stream& s, std::uint64_t position) {
 }
 
 // One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as well.
-std::string frame(const session::stream& s, const session::event& e) {
-    std::string out = "id: " + event_id(s, e.position) + "\nevent: message\ndata: ";
-    out.reserve(out.size() + e.bytes.size() + 2);
-    return out.append(e.bytes).append("\n\n");
+void append_frame(std::string& text, const session::stream& s, const session::event& e) {
+    text.append("id: ").append(event_id(s, e.position)).append("\nevent: message\ndata: ");
+    text.append(e.bytes).append("\n\n");
 }
 
 std::string priming(const session::stream& s, std::uint64_t position, std::chrono::milliseconds retry) {
@@ -42,23 +41,13 @@ private:
     session::stream& s_;
 };
 
-aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
-    net::response_head head;
-    head.headers.add("Content-Type", "text/event-stream");
-    head.headers.add("Cache-Control", "no-cache");
-    head.headers.add("X-Accel-Buffering", "no");
-    for (auto& [name, value] : headers) head.headers.add(name, value);
-    auto started = co_await http.start_stream(std::move(head));
-    co_return started.ok();
-}
-
 // One write carries all that is ready, up to this: a write for each note costs more than the note.
 constexpr std::size_t bytes_per_write = 64 * 1024;
 
 // True when the event is the last that this connection carries.
 bool append_event(std::string& text, const session::stream& s, const session::event& e) {
     if (e.kind != session::event_kind::pause) {
-        text += frame(s, e);
+        append_frame(text, s, e);
         return false;
     }
     text += priming(s, e.position, std::chrono::milliseconds(e.retry_ms));
@@ -78,10 +67,10 @@ aio::task<bool> write_events(net::exchange& http, session::stream& s, const sett
         } else {
             last = append_event(text, s, **got);
         }
-        while (!last && text.size() < bytes_per_write && !s.fully_read()) {
-            got = co_await s.next(aio::clock::now());
-            if (!got || *got == nullptr) break;
-            last = append_event(text, s, **got);
+        while (!last && text.size() < bytes_per_write) {
+            const auto* more = s.try_next();
+            if (more == nullptr) break;
+            last = append_event(text, s, *more);
         }
         auto written = co_await http.write(std::move(text));
         if (!written) co_return false;
@@ -123,6 +112,16 @@ aio::task<> answer_finals(net::exchange& http, session::stream& s, const session
 }
 
 }  // namespace
+
+aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
+    net::response_head head;
+    head.headers.add("Content-Type", "text/event-stream");
+    head.headers.add("Cache-Control", "no-cache");
+    head.headers.add("X-Accel-Buffering", "no");
+    for (auto& [name, value] : headers) head.headers.add(name, value);
+    auto started = co_await http.start_stream(std::move(head));
+    co_return started.ok();
+}
 
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers) {
     net::response out;
@@ -174,7 +173,9 @@ aio::task<> answer_stream(
     }
     from->rewind();
     std::string prime;
-    if (mcp::allows_priming(rules.revision) && !from->done()) prime = priming(*from, 0, rules.front.retry);
+    // A call cancelled before it said anything leaves an empty stream, without anything to resume.
+    bool silent = from->done() && from->last_position() == 0;
+    if (mcp::allows_priming(rules.revision) && !silent) prime = priming(*from, 0, rules.front.retry);
     co_await run_events(http, from, std::move(prime), std::move(rules));
 }
 

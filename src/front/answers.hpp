@@ -26,6 +26,9 @@ aio::task<> refuse(net::exchange& http, int status, int code, std::string messag
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers);
 aio::task<> answer_empty(net::exchange& http, int status, extra_headers headers);
 
+// The head of a stream of events; false when the host has gone already.
+aio::task<bool> open_events(net::exchange& http, extra_headers headers);
+
 struct stream_rules {
     const settings& front;
     mcp::revision revision;

@@ -66,7 +66,9 @@ aio::task<> front::serve(net::exchange& http) {
         through_.in().meters.refused(name_of(v.error().code));
         co_return;  // admit has answered
     }
-    if (method == "POST") {
+    if (v->at != endpoint::streamable) {
+        co_await serve_legacy(http, std::move(*v));
+    } else if (method == "POST") {
         co_await serve_post(http, std::move(*v));
     } else if (method == "GET") {
         co_await serve_get(http, std::move(*v));
@@ -116,6 +118,7 @@ aio::task<base::result<front::visit>> front::admit(net::exchange& http) {
     visit v;
     auto found = find_route(head.path(), settings_.mount_path);
     base::result<void> ok;
+    if (found) v.at = found->at;
     if (!found) {
         ok = base::fault(base::errc::not_found, "no such endpoint; MCP is served at /mcp and /mcp/{server}", 404);
     } else {
@@ -169,7 +172,7 @@ front::find_session(const net::request_head& head, const visit& v) {
     }
     auto host = through_.in().sessions.find(*id, v.who->id);
     // A session is bound to its endpoint; on another it does not exist.
-    if (!host || host->who().scope != v.where.path) {
+    if (!host || host->who().scope != v.where.path || host->who().one_stream) {
         return base::fault(base::errc::not_found, "no such session; it ended or never was: begin with initialize", 404);
     }
     return host;

@@ -12,6 +12,7 @@
 #include "policy/keyring.hpp"
 #include "sys/meters.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ private:
     struct visit {
         policy::caller who;
         catalog::scope where;
+        endpoint at = endpoint::streamable;
         extra_headers headers;  // CORS and debugging, for whatever answer
         std::shared_ptr<const net::fields> upward;
     };
@@ -38,6 +40,14 @@ private:
     aio::task<> serve_get(net::exchange& http, visit v);
     aio::task<> serve_delete(net::exchange& http, visit v);
     aio::task<> serve_options(net::exchange& http);
+
+    // HTTP+SSE, front_sse.cpp: the GET that is a session, and the POSTs into it.
+    aio::task<> serve_legacy(net::exchange& http, visit v);
+    aio::task<> serve_sse(net::exchange& http, visit v);
+    aio::task<> serve_sse_post(net::exchange& http, visit v);
+    void accept_sse(visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m,
+                    aio::instant arrived);
+    aio::task<> greet_sse(visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m);
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
@@ -59,6 +69,7 @@ private:
     settings settings_;
     guard guard_;
     bool forwards_headers_;
+    std::uint32_t next_sse_call_ = 0;  // tells the calls of a shared stream apart
 };
 
 }  // namespace sluice::front

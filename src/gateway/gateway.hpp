@@ -35,6 +35,13 @@ public:
         std::shared_ptr<const net::fields> headers
     );
 
+    // The same in a session that exists already (HTTP+SSE: its GET opened it). hello.host is null when
+    // it failed; the session is the caller's to end.
+    aio::task<hello> greet_in(
+        std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
+        catalog::scope where, std::shared_ptr<const net::fields> headers
+    );
+
     // Starts any other request; its answer comes on op->call's stream.
     void start(shared_operation op);
     // A notification or a response of the host.
@@ -55,6 +62,10 @@ private:
     aio::task<> learn_peer(std::size_t server);
     aio::task<> know_peers(const catalog::scope& where);
     std::string describe_aggregate(const catalog::scope& where, mcp::revision r) const;
+    aio::task<hello> welcome(
+        std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
+        catalog::scope where, std::shared_ptr<const net::fields> headers
+    );
     aio::task<hello> greet_single(
         std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
         catalog::scope where, std::shared_ptr<const net::fields> headers

@@ -38,34 +38,57 @@ hello refuse(const wire::message& m, const base::fault& f) {
     return out;
 }
 
+// What `initialize` says of the host; whose session it becomes is the caller's to add.
+base::result<session::identity> introduction(const wire::message& message) {
+    auto asked = message.string_at(message.protocol_version);
+    if (!asked) return base::fault(base::errc::invalid_params, "initialize needs params.protocolVersion, a string");
+    session::identity said;
+    said.revision = mcp::negotiate(*asked);
+    said.capabilities = text_or(message, message.capabilities, "{}");
+    said.client_info = text_or(message, message.client_info, "{}");
+    return said;
+}
+
 }  // namespace
 
 aio::task<hello> gateway::greet(
     std::shared_ptr<const wire::message> message, policy::caller who, catalog::scope where,
     std::shared_ptr<const net::fields> headers
 ) {
-    auto asked = message->string_at(message->protocol_version);
-    if (!asked) {
-        base::fault missing(base::errc::invalid_params, "initialize needs params.protocolVersion, a string");
-        co_return refuse(*message, missing);
-    }
-    session::identity id;
-    id.principal = who->id;
-    id.scope = where.path;
-    id.revision = mcp::negotiate(*asked);
-    id.capabilities = text_or(*message, message->capabilities, "{}");
-    id.client_info = text_or(*message, message->client_info, "{}");
-    auto revision = id.revision;
-    auto opened = in_.sessions.open(std::move(id));
+    auto said = introduction(*message);
+    if (!said) co_return refuse(*message, said.error());
+    said->principal = who->id;
+    said->scope = where.path;
+    auto opened = in_.sessions.open(std::move(*said));
     if (!opened) co_return refuse(*message, opened.error());
+    auto out = co_await welcome(std::move(message), *opened, std::move(where), std::move(headers));
+    if (!out.host) (*opened)->end();
+    co_return out;
+}
+
+aio::task<hello> gateway::greet_in(
+    std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host, catalog::scope where,
+    std::shared_ptr<const net::fields> headers
+) {
+    auto said = introduction(*message);
+    if (!said) co_return refuse(*message, said.error());
+    host->introduce(said->revision, std::move(said->capabilities), std::move(said->client_info));
+    auto out = co_await welcome(std::move(message), std::move(host), std::move(where), std::move(headers));
+    co_return out;
+}
+
+aio::task<hello> gateway::welcome(
+    std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host, catalog::scope where,
+    std::shared_ptr<const net::fields> headers
+) {
     if (where.single) {
-        auto single = co_await greet_single(message, *opened, std::move(where), std::move(headers));
+        auto single = co_await greet_single(message, std::move(host), std::move(where), std::move(headers));
         co_return single;
     }
     co_await know_peers(where);
     hello out;
-    out.host = *opened;
-    out.answer = wire::make_result(message->view(message->id), describe_aggregate(where, revision));
+    out.host = host;
+    out.answer = wire::make_result(message->view(message->id), describe_aggregate(where, host->who().revision));
     co_return out;
 }
 
@@ -78,7 +101,6 @@ aio::task<hello> gateway::greet_single(
     auto until = aio::clock::now() + settings.initialize_timeout;
     auto link = co_await links_of(in_, *host).ensure(server, std::move(headers), until);
     if (!link) {
-        host->end();
         auto how = base::outcome_of(link.error());
         hello out;
         out.http_status = mcp::http_status_of(how);

@@ -166,10 +166,14 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
     position next;
     next.pages = plan.from ? plan.from->pages : 1;
     next.deadline_ms = plan.from ? plan.from->deadline_ms : in.pages.new_deadline();
+    if (plan.from) next.others = plan.from->others;
+    for (const auto& o : next.others) outcomes.push_back({o.server, o.how, 0, o.http_status});
     for (std::size_t i = 0; i < plan.parts.size(); ++i) {
         auto& p = plan.parts[i];
         const auto& name = in.names.server(p.server).name;
         outcomes.push_back(outcome_for(in, p));
+        bool goes_on = p.got && p.got->next_cursor && !p.left_out;
+        if (!goes_on) next.others.push_back({name, outcomes.back().how, outcomes.back().http_status});
         if (p.left_out) continue;
         if (!p.got) {
             ++failed;

@@ -39,6 +39,13 @@ std::string write(const position& at) {
         for (auto digest : p.seen) out += (out.back() == '[' ? "" : ",") + std::to_string(digest);
         out += "]}";
     }
+    out += "],\"others\":[";
+    for (const auto& o : at.others) {
+        if (&o != at.others.data()) out += ',';
+        out += "{\"server\":" + wire::quote(o.server) +
+               ",\"outcome\":" + std::to_string(static_cast<int>(o.how)) +
+               ",\"http_status\":" + std::to_string(o.http_status) + "}";
+    }
     return out + "]}";
 }
 
@@ -60,6 +67,14 @@ position read(std::string_view text, std::int64_t deadline_ms) {
             p.seen.push_back(number(digest));
         }
         at.places.push_back(std::move(p));
+    }
+    for (auto item : wire::array_view(record.find("others").value_or("[]"))) {
+        wire::object_view fields(item);
+        rested o;
+        o.server = wire::unescape(fields.find("server").value_or("\"\""));
+        o.how = static_cast<base::outcome>(number(fields.find("outcome").value_or("0")));
+        o.http_status = static_cast<int>(number(fields.find("http_status").value_or("0")));
+        at.others.push_back(std::move(o));
     }
     return at;
 }

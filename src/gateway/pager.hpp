@@ -4,6 +4,7 @@
 #pragma once
 
 #include "aio/task.hpp"
+#include "base/outcome.hpp"
 #include "base/result.hpp"
 #include "mcp/methods.hpp"
 #include "state/store.hpp"
@@ -26,8 +27,16 @@ struct place {
     std::vector<std::uint64_t> seen;     // digests of the cursors it gave so far
 };
 
+// An upstream that later pages do not ask again, and how its part ended.
+struct rested {
+    std::string server;
+    base::outcome how = base::outcome::ok;
+    int http_status = 0;
+};
+
 struct position {
     std::vector<place> places;
+    std::vector<rested> others;          // named in the outcomes of every page
     std::uint32_t pages = 1;             // pages served so far
     std::int64_t deadline_ms = 0;        // wall time; set at page 1, never extended
 };

@@ -15,7 +15,7 @@ bool is_tools(const mcp::method_info& list) { return list.id == mcp::method::too
 
 base::fault unknown(const mcp::method_info& list, const std::string& name) {
     std::string_view word = is_tools(list) ? "tool" : "prompt";
-    return {base::errc::invalid_params, "Unknown " + std::string(word) + ": " + name};
+    return {base::errc::invalid_params, "Unknown " + std::string(word) + ": " + base::clip(name)};
 }
 
 std::string shown(house& in, const operation& op, const mcp::method_info& list, std::size_t server,
@@ -62,7 +62,7 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
     for (const auto& r : found) forms.push_back("'" + shown(in, *op, list, r.server, r.native) + "'");
     co_return base::fault(
         base::errc::invalid_params,
-        "the bare name '" + name + "' is not certain to mean one upstream; use " + base::join(forms, " or ")
+        "the bare name '" + base::clip(name) + "' is not certain to mean one upstream; use " + base::join(forms, " or ")
     );
 }
 

@@ -61,7 +61,8 @@ bool session_links::worth_listening(const slot& s) const {
     bool logs = wire::object_view(can).find("logging").has_value();
     if (logs && !host_.log_level().empty()) return true;
     constexpr std::array<std::string_view, 3> kinds = {"tools", "prompts", "resources"};
-    return listening_ && std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) {
+    bool host_listens = listening_ || host_.who().one_stream;
+    return host_listens && std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) {
                return has_flag(can, kind, "listChanged");
            });
 }

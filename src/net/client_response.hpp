@@ -56,6 +56,7 @@ public:
     bool done() const override { return done_; }
     void cancel() override;
     void nudge() override;
+    void go_on() override { cancelled_ = false; }
 
 private:
     aio::task<base::result<void>> send(const client_request& request, bool& wrote);

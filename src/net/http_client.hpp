@@ -55,6 +55,8 @@ public:
     virtual void cancel() = 0;
     // Makes a pending read return errc::timeout within a tick; nothing when none is pending.
     virtual void nudge() = 0;
+    // Takes cancel() back: reading goes on where it was.
+    virtual void go_on() = 0;
 };
 
 // Reads the rest of the body, at most `limit` bytes (errc::too_large).

@@ -12,7 +12,7 @@ base::result<std::shared_ptr<session>> registry::open(identity who) {
     if (sessions_.size() >= bounds_.max_sessions) {
         return base::fault(
             base::errc::too_many, "this gateway has " + std::to_string(sessions_.size()) +
-                                      " sessions, its limit (limits.max_sessions); try again later"
+                                      " sessions, its limit (limits.sessions); try again later"
         );
     }
     auto& of_key = per_key_[who.principal];

@@ -1,5 +1,8 @@
 #include "session/session.hpp"
 
+#include "mcp/errors.hpp"
+#include "wire/message.hpp"
+
 #include <algorithm>
 
 namespace sluice::session {
@@ -11,6 +14,14 @@ namespace {
 constexpr std::size_t finished_kept = 16;
 
 constexpr std::string_view standing_handle = "0";
+
+std::string ended_early(const wire::token& id) {
+    return wire::make_error(
+        id.text(),
+        mcp::code_internal,
+        "the session ended before the upstream answered; whether the call took effect is unknown"
+    );
+}
 
 } // namespace
 
@@ -29,8 +40,18 @@ session::session(aio::executor ex, identity who, const settings& bounds, stream_
     : who_(std::move(who)), bounds_(bounds), counters_(counters), calls_(ex, "session"), asks_(ex),
       last_used_(aio::clock::now()), ended_(ex) {}
 
+void session::introduce(
+    mcp::revision revision, std::string capabilities, std::string client_info
+) {
+    who_.revision = revision;
+    who_.capabilities = std::move(capabilities);
+    who_.client_info = std::move(client_info);
+    introduced_ = true;
+}
+
 std::shared_ptr<stream> session::open_stream(std::size_t finals) {
-    prune_streams();
+    // Not at every call: most streams are dropped as soon as their one answer has left.
+    if (streams_.size() > finished_kept + finished_kept / 2) prune_streams();
     auto handle = std::to_string(next_stream_++);
     auto made = std::make_shared<stream>(get_executor(), handle, finals, bounds_, counters_);
     streams_.emplace(std::move(handle), made);
@@ -64,7 +85,7 @@ void session::prune_streams() {
     std::vector<std::shared_ptr<stream>> done;
     for (auto& [handle, s] : streams_) {
         if (!s->done() || s->attached()) continue;
-        s->shed_large_finals();
+        if (s->kept_bytes() > bounds_.resume_result_max) s->shed_large_finals();
         done.push_back(s);
     }
     std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) {
@@ -140,8 +161,11 @@ aio::task<> session::live() {
     }
     ending_ = true;
     asks_.drop_all();
-    for (auto& [id, c] : listed_)
+    for (auto& [id, c] : listed_) {
+        if (c->is_cancelled()) continue;
+        c->out().push_final(ended_early(c->host_id()));
         c->cancel({});
+    }
     for (auto& [handle, s] : streams_)
         s->end(ending::session_ended);
     co_await calls_.join();

@@ -33,6 +33,8 @@ struct identity {
     mcp::revision revision = mcp::latest_legacy;
     std::string capabilities;   // the host's, verbatim JSON
     std::string client_info;    // verbatim JSON
+    // HTTP+SSE: opened by a GET before anybody said `initialize`, and it ends with that one stream.
+    bool one_stream = false;
 };
 
 // One request of the host under way. Owned by the gateway's coroutine and listed here so that a
@@ -85,6 +87,9 @@ public:
     session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters);
 
     const identity& who() const { return who_; }
+    // What `initialize` says of the host, where the session was opened before it came. Once.
+    void introduce(mcp::revision revision, std::string capabilities, std::string client_info);
+    bool is_introduced() const { return !who_.one_stream || introduced_; }
     aio::executor get_executor() const { return calls_.get_executor(); }
 
     // Opens a stream for `finals` responses and lists it for resume.
@@ -131,6 +136,7 @@ private:
     void prune_streams();
 
     identity who_;
+    bool introduced_ = false;
     const settings& bounds_;
     stream_counters& counters_;
     aio::nursery calls_;

@@ -69,6 +69,7 @@ void stream::forgo_final() {
 void stream::end(ending how) {
     if (done()) return;
     ended_ = how;
+    last_event_at_ = aio::clock::now();
     readable_.wake();
 }
 
@@ -77,7 +78,6 @@ void stream::push(event e) {
     e.position = next_position_++;
     count(e, 1);
     log_.push_back(std::move(e));
-    last_event_at_ = aio::clock::now();
     if (over_bounds()) trim();
     readable_.wake();
 }
@@ -154,17 +154,22 @@ aio::task<base::result<const event*>> stream::next(aio::instant until) {
     for (;;) {
         if (reader_closed_)
             co_return base::fault(base::errc::closed, "the host's connection is gone");
-        auto index = first_unsent();
-        if (index < log_.size()) {
-            reader_ = log_[index].position + 1;
-            co_return &log_[index];
-        }
+        const auto* ready = try_next();
+        if (ready != nullptr) co_return ready;
         if (done()) co_return nullptr;
         bool woken = co_await readable_.wait(until);
         if (!woken && first_unsent() >= log_.size() && !done() && !reader_closed_) {
             co_return aio::nothing_came(until);
         }
     }
+}
+
+const event* stream::try_next() {
+    if (fully_read()) return nullptr;
+    auto index = first_unsent();
+    if (index >= log_.size()) return nullptr;
+    reader_ = log_[index].position + 1;
+    return &log_[index];
 }
 
 bool stream::attach(std::uint64_t after_position) {
@@ -207,6 +212,11 @@ std::string stream::take(const event& e) {
 void stream::forget() {
     while (!log_.empty())
         drop_at(log_.size() - 1);
+}
+
+void stream::forget_sent() {
+    for (auto sent = first_unsent(); sent > 0; --sent)
+        drop_at(0);
 }
 
 void stream::shed_large_finals() {

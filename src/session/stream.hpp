@@ -77,6 +77,7 @@ public:
     ending how_ended() const { return ended_; }
     bool done() const { return ended_ != ending::none; }
     std::uint64_t last_position() const { return next_position_ - 1; }
+    // When it ended; before that, when it began.
     aio::instant last_event_at() const { return last_event_at_; }
     std::size_t kept_bytes() const { return bytes_; }
 
@@ -85,6 +86,8 @@ public:
     // null when the stream is done and everything was read; errc::timeout at `until`; errc::closed
     // after close_reader().
     aio::task<base::result<const event*>> next(aio::instant until);
+    // The same without waiting: null when there is nothing to read now.
+    const event* try_next();
     // Puts the reader behind `position`; taken = somebody reads now.
     bool attach(std::uint64_t after_position);
     // Puts the present reader at the beginning again: what it has read was not passed on.
@@ -103,6 +106,8 @@ public:
     std::string take(const event& e);
     // After the host has everything in a form that cannot be resumed: drop the log.
     void forget();
+    // Drops what the reader has taken and written: for a stream that is never resumed.
+    void forget_sent();
     // Finals above resume_result_max become errors that say so. For a stream that nobody reads.
     void shed_large_finals();
     // Everything was written to the host.

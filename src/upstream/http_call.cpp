@@ -11,6 +11,8 @@ namespace {
 
 constexpr auto farewell = std::chrono::seconds(2);
 constexpr std::size_t longest_refusal = 64 * 1024;
+// Errands of one server beyond which called-off answers are cut instead of heard out.
+constexpr std::size_t most_helpers = 256;
 
 bool is_type(const net::response_head& head, std::string_view type) {
     auto value = head.headers.get("Content-Type").value_or("");
@@ -264,11 +266,18 @@ aio::task<> http_call::cancel(std::string reason_json) {
     ended_ = base::fault(base::errc::cancelled, "called off");
     auto until = aio::clock::now() + farewell;
     [[maybe_unused]] auto told = co_await session_->post(make_cancelled(id_, reason_json), until);
-    response_.reset();
+    auto& shared = session_->shared();
+    late_ = response_ && !shared.stopped && shared.helpers.size() < most_helpers;
+    if (late_) {
+        shared.helpers.spawn(hear_out(me));
+    } else {
+        response_.reset();
+    }
 }
 
 void http_call::abandon() {
     abandoned_ = true;
+    if (late_) return;
     auto& shared = session_->shared();
     bool worth_draining = answered_ && response_ && !response_->done() && !interrupted_;
     if (worth_draining && !shared.stopped) shared.helpers.spawn(drain(std::move(response_)));

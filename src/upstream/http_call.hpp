@@ -67,6 +67,7 @@ private:
     static aio::task<> send_again(self me, bool fresh);
     static aio::task<> renew_and_send(self me, std::uint64_t forgotten);
     static aio::task<> resume(self me);
+    static aio::task<> hear_out(self me);
     static aio::task<> drain(std::unique_ptr<net::client_response> rest);
     void errand_done(base::result<std::unique_ptr<net::client_response>> response);
 
@@ -93,6 +94,7 @@ private:
     bool answered_ = false; // the response was handed over
     bool interrupted_ = false;
     bool abandoned_ = false;
+    bool late_ = false; // called off; hear_out has the response
     bool repeated_ = false;
     bool renewed_ = false;
     bool redirected_ = false;

@@ -14,6 +14,9 @@ constexpr std::uint32_t most_fruitless = 8;
 constexpr std::uint32_t longest_retry_ms = 60'000;
 // How long the end of a stream that has said everything may take before its connection is given up.
 constexpr auto drain_time = std::chrono::milliseconds(500);
+// How long a call that was called off may take to end by itself before its connection is cut: some
+// servers take the cut for a second cancel.
+constexpr auto late_time = std::chrono::seconds(5);
 
 base::fault cut_off(std::string_view what) {
     return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
@@ -95,6 +98,7 @@ void http_call::errand_done(base::result<std::unique_ptr<net::client_response>> 
 
 aio::task<> http_call::send_again(self me, bool fresh) {
     co_await aio::keep_running_when_cancelled();
+    if (me->late_) co_return;
     auto post = me->make_post(fresh);
     auto response = co_await me->session_->pool().begin(std::move(post), me->request_.until);
     me->errand_done(std::move(response));
@@ -103,6 +107,7 @@ aio::task<> http_call::send_again(self me, bool fresh) {
 // The 404 proves that nothing ran.
 aio::task<> http_call::renew_and_send(self me, std::uint64_t forgotten) {
     co_await aio::keep_running_when_cancelled();
+    if (me->late_) co_return;
     me->renewed_ = true;
     auto renewed = co_await me->session_->renew(forgotten, me->request_.until);
     if (!renewed) {
@@ -139,6 +144,20 @@ aio::task<> http_call::resume(self me) {
         me->errand_done(std::move(response));
         co_return;
     }
+}
+
+// The upstream knows that the call is off; what it still says is dropped, a late result counted.
+aio::task<> http_call::hear_out(self me) {
+    co_await aio::keep_running_when_cancelled();
+    auto until = aio::clock::now() + late_time;
+    me->response_->go_on();
+    while (!me->answered_ && me->phase_ != phase::errand) {
+        auto moved_on = co_await me->advance(until);
+        if (!moved_on || me->session_->shared().stopped) break;
+        me->ready_.clear();
+    }
+    if (me->answered_) ++me->session_->shared().numbers.late_results;
+    me->response_.reset();
 }
 
 aio::task<> http_call::drain(std::unique_ptr<net::client_response> rest) {

@@ -58,8 +58,8 @@ struct step {
 };
 
 // One call's answer: zero or more notifications, then exactly one response; then errc::closed.
-// Pulled by one coroutine of the gateway, which is also the one to call cancel(). Destroying it early
-// abandons the call without telling the upstream.
+// Pulled by one coroutine of the gateway, which is also the one to call cancel(). Destroying it
+// early abandons the call without telling the upstream.
 class reply {
 public:
     virtual ~reply() = default;
@@ -98,12 +98,14 @@ public:
 
     virtual const peer_info& peer() const = 0;
 
-    // Sends; returns when the request is written, so that a cancel finds the reply. What the answer's
-    // head tells (a status, a lost connection) comes from next(). Faults as reply::next; errc::too_many when max_concurrent_requests is reached.
-    // An upstream that forgot the session (404) is opened anew once, where nothing can have run.
+    // Sends; returns when the request is written, so that a cancel finds the reply. What the
+    // answer's head tells (a status, a lost connection) comes from next(). Faults as reply::next;
+    // errc::too_many when max_concurrent_requests is reached. An upstream that forgot the session
+    // (404) is opened anew once, where nothing can have run.
     virtual aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) = 0;
 
-    // Sends one notification, or one response to a request of the upstream's (a whole JSON-RPC text).
+    // Sends one notification, or one response to a request of the upstream's (a whole JSON-RPC
+    // text).
     virtual aio::task<base::result<void>> notify(std::string bytes, aio::instant until) = 0;
 
     // Tells `who` from now on, for as long as it lives. A link that several host sessions share has

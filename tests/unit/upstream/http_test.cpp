@@ -305,6 +305,26 @@ TEST_CASE("http: a call can be called off while its answer has not begun") {
     });
 }
 
+TEST_CASE("http: the late answer to a call that was called off is dropped and counted") {
+    scene s([](scene& s, net::exchange& e, const seen_request& r) -> aio::task<> {
+        co_await until([&] { return s.count("notifications/cancelled") > 0; });
+        co_await say(e, json(wire::make_result(id_of(r.body), "{}")));
+    });
+    s.run([](scene& s) -> aio::task<> {
+        auto link = co_await s.open();
+        auto begun = co_await link->call(ask(plain_call));
+        REQUIRE(begun.ok());
+        (*begun)->interrupt();
+        auto got = co_await (*begun)->next(soon());
+        CHECK(got.error().code == errc::cancelled);
+        co_await (*begun)->cancel("");
+        got = co_await (*begun)->next(soon());
+        CHECK(got.error().code == errc::cancelled);
+        begun = base::fault(errc::internal, "dropped");
+        co_await until([&] { return s.under_test->status().late_results == 1; });
+    });
+}
+
 TEST_CASE("http: no more calls at once than the settings allow") {
     bool over = false;
     server_settings about;

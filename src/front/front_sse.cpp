@@ -1,0 +1,244 @@
+// The HTTP+SSE transport of 2024-11-05: a GET opens the session and is its one stream; the host
+// posts to the address that its first event names, and every answer and question comes on that
+// stream. When the stream goes, the session goes: nothing could deliver its answers any more
+// (decision 9).
+#include "base/text.hpp"
+#include "front/front.hpp"
+#include "mcp/errors.hpp"
+#include "wire/sse.hpp"
+
+namespace sluice::front {
+
+namespace {
+
+constexpr std::string_view session_parameter = "session=";
+// One write carries all that is ready, up to this.
+constexpr std::size_t bytes_per_write = 64 * 1024;
+
+// Holds the session's one stream, and ends the session whatever ends the reading.
+class only_reader {
+public:
+    explicit only_reader(std::shared_ptr<session::session> host)
+        : host_(std::move(host)), out_(host_->find_stream(host_->standing().handle())) {
+        out_->attach(0);
+    }
+    only_reader(const only_reader&) = delete;
+    only_reader& operator=(const only_reader&) = delete;
+    ~only_reader() {
+        out_->detach();
+        host_->end();
+    }
+
+    std::shared_ptr<session::stream> stream() const { return out_; }
+
+private:
+    std::shared_ptr<session::session> host_;
+    std::shared_ptr<session::stream> out_;
+};
+
+// Where the host is to post: a path on the origin it came to, so no other origin can be named.
+std::string messages_address(
+    const net::request_head& head, std::string_view mount_path, std::string_view token
+) {
+    auto path = below_mount(head.path(), mount_path);
+    if (path.ends_with('/')) path.remove_suffix(1);
+    std::string address(mount_path); // also where a proxy has stripped it: the host sees it
+    address.append(path).append("/messages?").append(session_parameter).append(token);
+    return address;
+}
+
+std::string_view token_in(std::string_view query) {
+    for (auto pair : base::split(query, '&')) {
+        if (pair.starts_with(session_parameter)) return pair.substr(session_parameter.size());
+    }
+    return {};
+}
+
+// These hosts know neither event ids nor a stream that ends and goes on.
+void append_event(std::string& text, const session::event& e) {
+    if (e.kind == session::event_kind::pause) return;
+    text.append("event: message\ndata: ").append(e.bytes).append("\n\n");
+}
+
+// Everything of the stream as events, until the session or the connection ends.
+aio::task<> write_all(net::exchange& http, session::stream& s, aio::duration keepalive) {
+    for (;;) {
+        auto got = co_await s.next(aio::clock::now() + keepalive);
+        std::string text;
+        if (!got && got.error().code != base::errc::timeout) co_return;
+        if (!got) text = wire::comment("keep-alive");
+        if (got && *got == nullptr) break;
+        if (got) append_event(text, **got);
+        while (text.size() < bytes_per_write && !s.fully_read()) {
+            got = co_await s.next(aio::clock::now());
+            if (!got || *got == nullptr) break;
+            append_event(text, **got);
+        }
+        s.forget_sent();
+        if (text.empty()) continue;
+        auto written = co_await http.write(std::move(text));
+        if (!written) co_return;
+    }
+    [[maybe_unused]] auto finished = co_await http.finish();
+}
+
+} // namespace
+
+aio::task<> front::serve_legacy(net::exchange& http, visit v) {
+    bool posts = v.at == endpoint::sse_messages;
+    const auto& method = http.head().method;
+    if (posts && method == "POST") {
+        co_await serve_sse_post(http, std::move(v));
+    } else if (!posts && method == "GET") {
+        co_await serve_sse(http, std::move(v));
+    } else {
+        v.headers.emplace_back("Allow", posts ? "POST, OPTIONS" : "GET, OPTIONS");
+        co_await refuse(
+            http, 405, mcp::code_invalid_request, "Method Not Allowed", std::string(), v.headers
+        );
+    }
+}
+
+aio::task<> front::serve_sse(net::exchange& http, visit v) {
+    const auto& head = http.head();
+    if (head.headers.get("accept") && !accepts(head.headers, "text/event-stream")) {
+        co_await refuse(
+            http,
+            406,
+            mcp::code_invalid_request,
+            "Accept must list text/event-stream",
+            std::string(),
+            v.headers
+        );
+        co_return;
+    }
+    session::identity who;
+    who.principal = v.who->id;
+    who.scope = v.where.path;
+    who.revision = mcp::revision::r1;
+    who.one_stream = true;
+    auto host = through_.in().sessions.open(std::move(who));
+    if (!host) {
+        int status = mcp::http_status_of(host.error());
+        co_await refuse(
+            http, status, mcp::code_invalid_request, host.error().message, std::string(), v.headers
+        );
+        co_return;
+    }
+    only_reader held(*host);
+    bool open = co_await open_events(http, std::move(v.headers));
+    if (!open) co_return;
+    http.on_peer_gone([weak = std::weak_ptr(held.stream())] {
+        if (auto alive = weak.lock()) alive->close_reader();
+    });
+    auto address = messages_address(head, settings_.mount_path, (*host)->who().id);
+    auto written = co_await http.write("event: endpoint\ndata: " + address + "\n\n");
+    if (!written) co_return;
+    co_await write_all(http, *held.stream(), settings_.keepalive);
+}
+
+aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
+    const auto& head = http.head();
+    auto type = head.headers.get("content-type");
+    if (!type || !is_json(*type)) {
+        co_await refuse(
+            http,
+            415,
+            mcp::code_invalid_request,
+            "Content-Type must be application/json",
+            std::string(),
+            v.headers
+        );
+        co_return;
+    }
+    auto body = co_await http.read_body();
+    if (!body) {
+        int status =
+            body.error().code == base::errc::timeout ? 408 : mcp::http_status_of(body.error());
+        co_await refuse(
+            http, status, mcp::code_invalid_request, body.error().message, std::string(), v.headers
+        );
+        co_return;
+    }
+    auto host = through_.in().sessions.find(token_in(head.query()), v.who->id);
+    if (!host || !host->who().one_stream || host->who().scope != v.where.path) {
+        co_await refuse(
+            http,
+            404,
+            mcp::code_invalid_request,
+            "no such session; it ended with its stream: open the stream again",
+            std::string(),
+            v.headers
+        );
+        co_return;
+    }
+    std::string readable_id;
+    auto parsed = wire::parse_message(std::move(*body), {}, &readable_id);
+    if (!parsed) {
+        const auto& f = parsed.error();
+        co_await refuse(
+            http, 400, mcp::rpc_code_of(f), f.message, std::move(readable_id), v.headers
+        );
+        co_return;
+    }
+    const auto& bounds = through_.in().sessions.bounds();
+    auto unread = host->standing().kept_bytes();
+    if (parsed->is_request() && unread > 4 * (bounds.bytes_per_stream + bounds.resume_result_max)) {
+        co_await refuse(
+            http,
+            429,
+            mcp::code_internal,
+            "too much on the stream is not read yet; read it first",
+            std::string(parsed->view(parsed->id)),
+            v.headers
+        );
+        co_return;
+    }
+    auto headers = v.headers;
+    accept_sse(
+        std::move(v),
+        std::move(host),
+        std::make_shared<const wire::message>(std::move(*parsed)),
+        http.arrived()
+    );
+    co_await answer_empty(http, 202, std::move(headers));
+}
+
+void front::accept_sse(
+    visit v,
+    std::shared_ptr<session::session> host,
+    std::shared_ptr<const wire::message> m,
+    aio::instant arrived
+) {
+    if (!m->is_request()) {
+        through_.take(*host, *m);
+        return;
+    }
+    auto out = host->find_stream(host->standing().handle());
+    bool greeting = m->method_is("initialize");
+    if (greeting == host->is_introduced() && !m->method_is("ping")) {
+        auto text = greeting ? "this session was initialized already" : "begin with initialize";
+        out->push_final(wire::make_error(m->view(m->id), mcp::code_invalid_request, text));
+        return;
+    }
+    if (greeting) {
+        auto job = greet_sse(std::move(v), host, std::move(m));
+        host->spawn(std::move(job));
+        return;
+    }
+    auto begun = begin(v, std::move(host), out, m, ++next_sse_call_, arrived);
+    if (!begun)
+        out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
+        );
+}
+
+aio::task<> front::greet_sse(
+    visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
+) {
+    co_await aio::keep_running_when_cancelled();
+    auto hello = co_await through_.greet_in(std::move(m), host, std::move(v.where), v.upward);
+    host->standing().push_final(std::move(hello.answer));
+    if (!hello.host) host->end();
+}
+
+} // namespace sluice::front
