@@ -123,7 +123,8 @@ aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base
 
 aio::task<> questions::close() {
     closing_ = true;
-    jobs_.stop();  // those that wait wake up and see that we are closing
+    // Not by cancelling: what is being told to the upstream must still reach it.
+    for (const auto& [id, ask] : waiting_) ask->rouse();
     co_await jobs_.join();
 }
 

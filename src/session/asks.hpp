@@ -22,6 +22,8 @@ public:
     // The host's response; nothing at `until`, or when the question was dropped (see is_dropped).
     aio::task<std::optional<wire::message>> wait(aio::instant until);
     bool is_dropped() const { return dropped_; }
+    // Makes a pending wait return, so that its coroutine looks around.
+    void rouse() { settled_.wake(); }
     // Whoever asked wants no answer any more.
     void take_back() {
         taken_back_ = true;

@@ -58,19 +58,25 @@ class Asking:
         self.host = host
         self.messages = []
         self.answer = host.start_call('ask', arguments, **rest).answer()
-        self.events = self.answer.events()
+        self.texts = self.arriving()
+
+    def arriving(self):
+        if not self.answer.is_sse:
+            yield from self.answer.messages()
+            return
+        for event in self.answer.events():
+            if event.text:
+                yield event.text
 
     def question(self):
         """The exact text of the next request of the upstream."""
         return self.until(lambda m: rawjson.get(m, 'method') and rawjson.get(m, 'id'))
 
     def until(self, look):
-        for event in self.events:
-            if not event.text:
-                continue
-            self.messages.append(event.text)
-            if look(event.text):
-                return event.text
+        for text in self.texts:
+            self.messages.append(text)
+            if look(text):
+                return text
         raise AssertionError('the stream ended without it: %s' % self.messages)
 
     def reply(self, question, result):
