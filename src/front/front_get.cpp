@@ -50,6 +50,7 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
             );
             co_return;
         }
+        through_.listens(*session);
         auto from = standing->next_unsent() - 1;
         co_await serve_events(http, session, standing, from, false, std::move(rules));
         co_return;

@@ -1,10 +1,12 @@
 #include "gateway/gateway.hpp"
 
 #include "base/text.hpp"
+#include "gateway/links.hpp"
 #include "gateway/lists.hpp"
 #include "gateway/record.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/routing.hpp"
+#include "gateway/subscriptions.hpp"
 #include "gateway/targets.hpp"
 #include "mcp/errors.hpp"
 
@@ -98,14 +100,14 @@ aio::task<> gateway::run(shared_operation op) {
 aio::task<> gateway::walk(shared_operation op) {
     const auto& method = *op->method;
     bool known = method.id != mcp::method::unknown && !method.capability.empty();
-    bool later = method.id == mcp::method::resources_subscribe || method.id == mcp::method::resources_unsubscribe;
-    if (!known || later || !anyone_has(in_, op->scope, method.capability)) {
+    if (!known || !anyone_has(in_, op->scope, method.capability)) {
         deliver_error(*op, mcp::code_method_not_found, "Method not found: " + op->message->method_text());
         co_return;
     }
     switch (method.how) {
         case mcp::handling::list: co_await run_list(in_, op); break;
         case mcp::handling::target: co_await run_target(in_, op); break;
+        case mcp::handling::watch: co_await run_watch(in_, op); break;
         case mcp::handling::fan_out: co_await run_set_level(in_, op); break;
         case mcp::handling::local: break;
     }
@@ -121,6 +123,8 @@ void gateway::take(session::session& host, const wire::message& message) {
     if (!id) return;
     host.cancel(*id, std::string(message.view(message.reason)));
 }
+
+void gateway::listens(session::session& host) { links_of(in_, host).listen(); }
 
 void gateway::learn_peers() {
     for (std::size_t i = 0; i < in_.servers.size(); ++i) {

@@ -47,6 +47,9 @@ public:
     // A notification or a response of the host.
     void take(session::session& host, const wire::message& message);
 
+    // The host has opened its standing stream.
+    void listens(session::session& host);
+
     // Learns what every upstream is, in the background.
     void learn_peers();
     aio::task<> shut_down();

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view own_info = R"({"name":"sluice","version":")" SLUICE_VERSION R"("})";
 // What an upstream that has not been met counts as having.
 constexpr std::string_view assumed_capabilities = R"({"tools":{},"prompts":{},"resources":{}})";
-constexpr catalog::deliverable can_deliver = {};
+constexpr catalog::deliverable can_deliver = {true, true};
 
 std::string initialize_result(
     mcp::revision r, std::string_view capabilities, std::string_view server_info, std::string_view instructions

@@ -8,14 +8,9 @@
 
 namespace sluice::gateway {
 
-namespace {
-
-// Whether the upstream of a link is one process shared by all host sessions: then it is not ours to close.
 bool is_shared(const upstream::server_settings& s) {
     return s.kind == upstream::transport::stdio && !s.isolation_per_session;
 }
-
-}  // namespace
 
 std::vector<std::pair<std::string, std::string>>
 headers_for(const upstream::server_settings& server, const net::fields* from) {
@@ -36,9 +31,7 @@ session_links& links_of(house& in, session::session& host) {
 aio::task<base::result<shared_link>> session_links::ensure(
     std::size_t server, std::shared_ptr<const net::fields> headers, aio::instant until
 ) {
-    auto& entry = slots_[server];
-    if (!entry) entry = std::make_unique<slot>(host_.get_executor());
-    slot& s = *entry;  // slots are never erased while the session lives
+    slot& s = slot_of(server);  // slots are never erased while the session lives
     while (s.opening) {
         co_await s.ready.wait();
         if (!s.opening && !s.link) co_return s.last;
@@ -46,10 +39,14 @@ aio::task<base::result<shared_link>> session_links::ensure(
     if (s.link && s.link->usable()) co_return s.link;
     s.link.reset();
     s.opening = true;
+    if (headers) s.headers = headers;
     auto opened = co_await open_one(server, std::move(headers), until);
     s.opening = false;
     if (opened) {
         s.link = *opened;
+        s.link->add_listener(s.ear);
+        if (worth_listening(s)) s.link->open_standing();
+        if (!s.subscriptions.empty()) chores_.spawn(subscribe_again(server, false));
     } else {
         s.last = opened.error();
     }
@@ -76,16 +73,21 @@ aio::task<base::result<shared_link>> session_links::open_one(
     co_return opened;
 }
 
+session_links::slot& session_links::slot_of(std::size_t server) {
+    auto& entry = slots_[server];
+    if (!entry) {
+        entry = std::make_unique<slot>(host_.get_executor());
+        entry->ear = std::make_shared<hearing>(in_, host_, *this, server);
+    }
+    return *entry;
+}
+
 aio::task<> session_links::set_level(shared_link link, aio::instant until) {
     if (!wire::object_view(link->peer().capabilities).find("logging")) co_return;
     auto params = "{\"level\":" + wire::quote(host_.log_level()) + "}";
-    auto parsed = wire::parse_message(wire::make_request("0", "logging/setLevel", params));
-    upstream::outgoing request;
-    request.message = std::make_shared<const wire::message>(std::move(*parsed));
-    request.until = until;
-    auto reply = co_await link->call(std::move(request));
-    if (!reply) co_return;  // its own calls will tell what is wrong with it
-    [[maybe_unused]] auto answer = co_await (*reply)->next(until);
+    // Its own calls will tell what is wrong with it.
+    [[maybe_unused]] auto answer =
+        co_await ask_quietly(std::move(link), "logging/setLevel", std::move(params), until);
 }
 
 std::vector<std::pair<std::size_t, shared_link>> session_links::open() const {
@@ -97,9 +99,15 @@ std::vector<std::pair<std::size_t, shared_link>> session_links::open() const {
 }
 
 aio::task<> session_links::close() {
+    closing_ = true;
+    chores_.stop();
+    co_await chores_.join();
     for (auto& [server, s] : slots_) {
+        bool shared = is_shared(in_.servers[server]->settings());
+        if (shared) co_await leave_shared(server, *s);
+        s->ear.reset();
         auto link = std::move(s->link);
-        if (!link || is_shared(in_.servers[server]->settings())) continue;
+        if (!link || shared) continue;
         co_await link->close();
     }
 }

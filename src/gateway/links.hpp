@@ -3,14 +3,17 @@
 #pragma once
 
 #include "aio/latch.hpp"
+#include "aio/nursery.hpp"
 #include "aio/task.hpp"
 #include "base/result.hpp"
+#include "gateway/hearing.hpp"
 #include "gateway/operation.hpp"
 #include "session/session.hpp"
 #include "upstream/link.hpp"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +24,8 @@ using shared_link = std::shared_ptr<upstream::link>;
 
 class session_links : public session::attachment {
 public:
-    session_links(house& in, session::session& host) : in_(in), host_(host) {}
+    session_links(house& in, session::session& host)
+        : in_(in), host_(host), chores_(host.get_executor(), "gateway") {}
 
     // The link to that server, opened when there is none usable; many callers wait for one opening.
     aio::task<base::result<shared_link>>
@@ -29,6 +33,30 @@ public:
 
     // Links that are open now, with their server.
     std::vector<std::pair<std::size_t, shared_link>> open() const;
+
+    // The host listens: upstreams that may say something outside calls are listened to as well, those
+    // that are open now and those to come.
+    void listen();
+    // The host has asked for log messages: the same, for upstreams that log.
+    void listen_for_level();
+
+    // --- subscriptions to resources: which upstream each URI was subscribed at ---
+    // Before the request goes up, as an update may overtake its answer; then what came of it.
+    void subscribing(std::size_t server, const std::string& uri);
+    void subscribed(std::size_t server, const std::string& uri, bool done);
+    std::optional<std::size_t> subscribed_at(const std::string& uri) const;
+    // Forgets one; false when other sessions keep the shared upstream's own subscription alive.
+    bool unsubscribed(std::size_t server, const std::string& uri);
+    bool asked_for_updates(std::size_t server, const std::string& uri, bool shared) const;
+
+    // Passes a list_changed on, at most one per kind per second, the last one always: now on `call`'s
+    // stream (the standing one when null), or in a while on the standing stream.
+    void list_changed(const wire::message& note, session::stream* call);
+
+    // After the upstream forgot the session, or the link broke: what the host had set and subscribed
+    // is set and subscribed again, with one `updated` each for what may have been missed.
+    void set_up_again(std::size_t server);
+    void come_back(std::size_t server);
 
     aio::task<> close() override;
 
@@ -39,16 +67,43 @@ private:
         bool opening = false;
         base::fault last;
         aio::latch ready;
+        std::shared_ptr<hearing> ear;
+        std::shared_ptr<const net::fields> headers; // of the request that opened it
+        std::map<std::string, bool> subscriptions;  // URI → the upstream has said yes
+        bool coming_back = false;
+    };
+    struct storm {
+        aio::instant quiet_until{};
+        bool waiting = false;
+        std::string latest;
     };
 
     aio::task<base::result<shared_link>>
     open_one(std::size_t server, std::shared_ptr<const net::fields> headers, aio::instant until);
+    slot& slot_of(std::size_t server);
+    void listen_where_worth();
+    bool worth_listening(const slot& s) const;
     aio::task<> set_level(shared_link link, aio::instant until);
+    aio::task<> subscribe_again(std::size_t server, bool level_too);
+    aio::task<> open_again(std::size_t server);
+    aio::task<> send_later(std::string method);
+    aio::task<> leave_shared(std::size_t server, slot& s);
 
     house& in_;
     session::session& host_;
     std::map<std::size_t, std::unique_ptr<slot>> slots_;
+    std::map<std::string, storm> storms_; // by method: three kinds
+    aio::nursery chores_;
+    bool listening_ = false;
+    bool closing_ = false;
 };
+
+// Whether the upstream of a link is one process shared by all host sessions: then it is not ours to close.
+bool is_shared(const upstream::server_settings& s);
+bool is_list_change(const wire::message& note);
+// One request of ours and its answer, told to nobody; questions meanwhile are refused.
+aio::task<base::result<wire::message>>
+ask_quietly(shared_link link, std::string method, std::string params, aio::instant until);
 
 session_links& links_of(house& in, session::session& host);
 

@@ -18,6 +18,7 @@
 #include "upstream/server.hpp"
 #include "wire/message.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ namespace sluice::gateway {
 struct known_peer {
     std::optional<upstream::peer_info> info;
     bool learning = false;
+    // Host sessions subscribed to each URI: what a shared process must go on hearing of.
+    std::map<std::string, std::size_t> subscribers;
 };
 
 // The collaborators; built by app, alive until every operation has ended.

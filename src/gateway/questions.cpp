@@ -59,9 +59,14 @@ aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
         auto id = request->id_token();
         auto ask = op_->host->questions().open(*id);
         op_->call->out().push_question(wire::rewrite(*request, {{request->id, ask->id().text()}}));
+        waiting_.emplace_back(*id, ask);
         auto answer = co_await wait_for_host(ask);
+        std::erase_if(waiting_, [&](const auto& one) { return one.second == ask; });
         op_->host->questions().close(*ask);
-        if (answer) {
+        if (ask->is_taken_back()) {
+            withdraw(*ask, "the server takes the question back");
+            in_.meters.question_ended(request->method_text(), "taken_back");
+        } else if (answer) {
             auto bytes = wire::rewrite(*answer, {{answer->id, request->view(request->id)}});
             [[maybe_unused]] auto sent =
                 co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
@@ -82,6 +87,7 @@ aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<
         auto slice = std::min(until, aio::clock::now() + look_every);
         auto answer = co_await ask->wait(slice);
         if (answer) co_return std::move(*answer);
+        if (ask->is_taken_back()) co_return base::fault(base::errc::cancelled, "taken back");
         auto now = aio::clock::now();
         const auto& out = op_->call->out();
         if (op_->call->is_cancelled() || closing_) {
@@ -92,6 +98,14 @@ aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<
         if (!out.attached() && out.detached_at() + grace < now) {
             co_return base::fault(base::errc::closed, "the client has disconnected");
         }
+    }
+}
+
+void questions::withdrawn(const wire::message& note) {
+    auto id = note.request_id_token();
+    if (!id) return;
+    for (const auto& [asked_as, ask] : waiting_) {
+        if (asked_as == *id) ask->take_back();
     }
 }
 
@@ -109,7 +123,8 @@ aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base
 
 aio::task<> questions::close() {
     closing_ = true;
-    jobs_.stop();  // those that wait wake up and see that we are closing
+    // Not by cancelling: what is being told to the upstream must still reach it.
+    for (const auto& [id, ask] : waiting_) ask->rouse();
     co_await jobs_.join();
 }
 

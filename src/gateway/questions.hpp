@@ -11,6 +11,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace sluice::gateway {
 
@@ -19,6 +21,8 @@ public:
     questions(house& in, shared_operation op, std::size_t server, shared_link link);
 
     void take(wire::message request);
+    // The upstream takes a question of its own back (notifications/cancelled).
+    void withdrawn(const wire::message& note);
     std::size_t open() const { return open_; }
     // When the last one was settled: the call's silence counts from then.
     aio::instant last_settled() const { return last_settled_; }
@@ -37,6 +41,7 @@ private:
     std::size_t server_;
     shared_link link_;
     aio::nursery jobs_;
+    std::vector<std::pair<wire::token, std::shared_ptr<session::ask>>> waiting_; // by the upstream's id
     std::size_t open_ = 0;
     aio::instant last_settled_;
     bool closing_ = false;

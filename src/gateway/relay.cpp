@@ -3,20 +3,12 @@
 #include "gateway/links.hpp"
 #include "gateway/questions.hpp"
 #include "mcp/errors.hpp"
-#include "mcp/log_level.hpp"
 
 #include <algorithm>
 
 namespace sluice::gateway {
 
 namespace {
-
-bool below_level(const operation& op, const wire::message& note) {
-    const auto& wanted = op.host->log_level();
-    if (wanted.empty()) return false;
-    auto level = note.string_at(note.level);
-    return level && mcp::is_below(*level, wanted);
-}
 
 // A notification of the upstream on this call's stream, for the host.
 void pass_note(house& in, operation& op, const wire::message& note) {
@@ -28,7 +20,7 @@ void pass_note(house& in, operation& op, const wire::message& note) {
         in.meters.progress_relayed();
         return;
     }
-    if (note.method_is("notifications/message") && below_level(op, note)) return;
+    if (note.method_is("notifications/message") && !asked_for_level(*op.host, note, false)) return;
     op.call->out().push_note(wire::rewrite(note, {}));
 }
 
@@ -85,6 +77,11 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         if (step->message.is_request()) {
             if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.what.server, p.link);
             p.asked->take(std::move(step->message));
+        } else if (is_list_change(step->message)) {
+            in.lists.forget(p.what.server);
+            links_of(in, *op->host).list_changed(step->message, &op->call->out());
+        } else if (step->message.method_is("notifications/cancelled")) {
+            if (p.asked) p.asked->withdrawn(step->message);
         } else if (p.what.relay_notes) {
             pass_note(in, *op, step->message);
         }

@@ -98,28 +98,27 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
     }
 }
 
+}  // namespace
+
 bool says_not_found(const wire::message& answer) {
     if (answer.kind != wire::message_kind::error) return false;
     auto code = answer.view(answer.error_code);
     return code == "-32002" || code == "-32602";
 }
 
-// Decision 18: tries the candidates in order until one does not say "not found".
-aio::task<> call_by_uri(house& in, shared_operation op, wire::span where) {
-    auto uri = op->message->string_at(where);
-    if (!uri) {
-        deliver_error(*op, mcp::code_invalid_params, "params need a string uri");
-        co_return;
-    }
-    auto candidates = candidates_for_uri(in, *op, *uri);
+aio::task<> call_by_uri(
+    house& in, shared_operation op, std::string uri, std::vector<std::size_t> candidates, uri_hooks hooks
+) {
     std::optional<wire::message> last;
     std::optional<std::pair<std::size_t, base::fault>> failed;
     for (auto server : candidates) {
         auto grant =
-            in.authoriser.authorise(op->caller, in.names.server(server), policy::item_kind::resource, *uri);
+            in.authoriser.authorise(op->caller, in.names.server(server), policy::item_kind::resource, uri);
         if (!grant) continue;
         auto what = plain_call(in, server);
+        if (hooks.before) hooks.before(server);
         auto answer = co_await ask(in, op, std::move(what));
+        if (hooks.after) hooks.after(server, answer && answer->kind == wire::message_kind::result);
         if (!answer) {
             if (answer.error().code == base::errc::cancelled || candidates.size() == 1) {
                 deliver_fault(in, *op, server, answer.error());
@@ -142,10 +141,12 @@ aio::task<> call_by_uri(house& in, shared_operation op, wire::span where) {
         deliver(*op, *last);
     } else {
         deliver_error(
-            *op, mcp::code_resource_not_found, "Resource not found", "{\"uri\":" + wire::quote(*uri) + "}"
+            *op, mcp::code_resource_not_found, "Resource not found", "{\"uri\":" + wire::quote(uri) + "}"
         );
     }
 }
+
+namespace {
 
 aio::task<> tell_level(house& in, shared_operation op, std::size_t server) {
     co_await aio::keep_running_when_cancelled();
@@ -165,7 +166,14 @@ aio::task<> run_target(house& in, shared_operation op) {
         co_return;
     }
     auto where = op->method->id == mcp::method::completion_complete ? op->message->ref_uri : op->message->uri;
-    co_await call_by_uri(in, op, where);
+    auto uri = op->message->string_at(where);
+    if (!uri) {
+        deliver_error(*op, mcp::code_invalid_params, "params need a string uri");
+        co_return;
+    }
+    auto candidates = candidates_for_uri(in, *op, *uri);
+    uri_hooks none;
+    co_await call_by_uri(in, op, std::move(*uri), std::move(candidates), std::move(none));
 }
 
 aio::task<> run_set_level(house& in, shared_operation op) {
@@ -175,6 +183,7 @@ aio::task<> run_set_level(house& in, shared_operation op) {
         co_return;
     }
     op->host->set_log_level(*level);
+    links_of(in, *op->host).listen_for_level();
     if (op->scope.single) {
         auto what = plain_call(in, op->scope.servers.front());
         auto answer = co_await ask(in, op, std::move(what));

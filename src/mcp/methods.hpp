@@ -34,6 +34,7 @@ enum class handling : std::uint8_t {
     local,   // the gateway answers itself
     list,    // the union over permitted upstreams
     target,  // goes to the one upstream that its target names
+    watch,   // as target, and remembered for the session: subscriptions
     fan_out, // goes to every permitted upstream that can
 };
 

@@ -48,6 +48,11 @@ void response_reader::cancel() {
     if (line_) line_->cancel();
 }
 
+// Every read sets its own deadline, so that a nudge without one pending is forgotten.
+void response_reader::nudge() {
+    if (line_) line_->set_deadline(aio::clock::now());
+}
+
 aio::task<base::result<void>>
 response_reader::start(const client_request& request, aio::instant until, bool& wrote) {
     to_head_ = request.method == "HEAD";

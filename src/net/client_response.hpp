@@ -55,6 +55,7 @@ public:
     aio::task<base::result<std::string>> read_some(aio::instant until) override;
     bool done() const override { return done_; }
     void cancel() override;
+    void nudge() override;
     void go_on() override { cancelled_ = false; }
 
 private:

@@ -22,12 +22,21 @@ public:
     // The host's response; nothing at `until`, or when the question was dropped (see is_dropped).
     aio::task<std::optional<wire::message>> wait(aio::instant until);
     bool is_dropped() const { return dropped_; }
+    // Makes a pending wait return, so that its coroutine looks around.
+    void rouse() { settled_.wake(); }
+    // Whoever asked wants no answer any more.
+    void take_back() {
+        taken_back_ = true;
+        settled_.wake();
+    }
+    bool is_taken_back() const { return taken_back_; }
 
 private:
     friend class asks;
     wire::token id_;
     std::optional<wire::message> answer_;
     bool dropped_ = false;
+    bool taken_back_ = false;
     aio::signal_flag settled_;
 };
 

@@ -16,7 +16,8 @@ namespace sluice::upstream {
 struct core {
     core(surroundings with, server_settings about, circuit_settings rules)
         : around(std::move(with)), settings(std::move(about)), health(rules),
-          helpers(around.loop.get_executor(), "upstream") {}
+          helpers(around.loop.get_executor(), "upstream"),
+          streams(around.loop.get_executor(), "upstream") {}
 
     // One of the outcomes that tell whether the server is there. Only failures to reach it count.
     void note(const base::fault& problem);
@@ -32,6 +33,8 @@ struct core {
     circuit health;
     // Short errands: answers to the upstream's own requests, resumed streams, readers of pipes.
     aio::nursery helpers;
+    // Readers of streams that stand as long as a session: as many as there are sessions.
+    aio::nursery streams;
     server_status numbers; // circuit, failures and bytes are filled in by status()
     bool stopped = false;
 };

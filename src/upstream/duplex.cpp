@@ -165,15 +165,22 @@ void duplex::deliver_question(wire::message message) {
     call->came.wake();
 }
 
-// Progress goes to the call whose token it names, anything else to the only call there is.
+// Progress goes to the call whose token it names; what is said of the whole session to those who
+// listen; anything else to the only call there is, else to those who listen.
 void duplex::deliver_note(wire::message message) {
     std::shared_ptr<waiting> call;
     if (is_progress(message)) {
         auto number = base::parse_unsigned(message.view(message.progress_token));
         auto found = number ? waiting_.find(*number) : waiting_.end();
         if (found != waiting_.end() && found->second->has_token) call = found->second;
-    } else if (waiting_.size() == 1 && !waiting_.begin()->second->own) {
-        call = waiting_.begin()->second;
+    } else {
+        bool attributable = waiting_.size() == 1 && !waiting_.begin()->second->own;
+        bool to_all = !attributable || is_of_session(message);
+        if (to_all && !hearers_.empty()) {
+            hearers_.each([&](listener& who) { who.heard(message); });
+            return;
+        }
+        if (attributable) call = waiting_.begin()->second;
     }
     if (!call || !make_room(*call, message)) {
         ++core_->numbers.dropped_notes;
@@ -211,6 +218,8 @@ void duplex::lose(const base::fault& why) {
         call->ended = why;
         call->came.wake();
     }
+    auto told = std::exchange(hearers_, {});
+    told.each([](listener& who) { who.lost(); });
 }
 
 } // namespace sluice::upstream

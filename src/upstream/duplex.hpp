@@ -7,6 +7,7 @@
 #include "aio/channel.hpp"
 #include "upstream/core.hpp"
 #include "upstream/link.hpp"
+#include "upstream/listeners.hpp"
 
 #include <deque>
 #include <map>
@@ -22,6 +23,7 @@ public:
     aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) override;
     aio::task<base::result<void>> notify(std::string bytes, aio::instant until) override;
     bool usable() const override { return !gone_ && !core_->stopped; }
+    void add_listener(std::weak_ptr<listener> who) override { hearers_.add(std::move(who)); }
 
 protected:
     explicit duplex(std::shared_ptr<core> shared)
@@ -40,6 +42,7 @@ protected:
     void retire() { gone_ = true; } // no new calls; those in flight still wait
 
     std::shared_ptr<core> core_;
+    listeners hearers_;
 
 private:
     // One call that waits for its response.

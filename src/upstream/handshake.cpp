@@ -2,6 +2,8 @@
 
 #include "mcp/revision.hpp"
 
+#include <algorithm>
+
 namespace sluice::upstream {
 
 namespace {
@@ -73,6 +75,18 @@ std::string answer_to(const wire::message& request) {
     auto id = request.view(request.id);
     if (request.method_is("ping")) return wire::make_result(id, "{}");
     return wire::make_error(id, -32602, "there is no call that this request could belong to");
+}
+
+bool is_of_session(const wire::message& note) {
+    auto method = note.method_text();
+    return method.ends_with("/list_changed") || method == "notifications/resources/updated" ||
+           method == "notifications/elicitation/complete";
+}
+
+bool is_sendable_id(std::string_view id) {
+    return std::ranges::none_of(id, [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
 }
 
 base::fault refused(int status) {

@@ -29,6 +29,12 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text);
 // What we answer ourselves to a request of the upstream's: a ping, or one that belongs to no call.
 std::string answer_to(const wire::message& request);
 
+// Whether a notification is about the session as a whole, whatever call is under way.
+bool is_of_session(const wire::message& note);
+
+// Whether an event id may be sent back as a header field's value.
+bool is_sendable_id(std::string_view id);
+
 // An HTTP status that is no success, as a fault.
 base::fault refused(int status);
 

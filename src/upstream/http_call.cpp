@@ -27,7 +27,13 @@ base::fault outcome_unknown(std::string_view what) {
 
 http_call::http_call(std::shared_ptr<http_session> session, outgoing request, bool opening)
     : session_(std::move(session)), request_(std::move(request)), opening_(opening),
-      id_(session_->mint_id()), errand_over_(session_->shared().around.loop.get_executor()) {}
+      id_(session_->mint_id()), errand_over_(session_->shared().around.loop.get_executor()) {
+    if (!opening_) session_->enter(*this);
+}
+
+http_call::~http_call() {
+    if (!opening_) session_->leave(*this);
+}
 
 net::client_request http_call::make_post(bool fresh) const {
     net::client_request out;
@@ -73,7 +79,9 @@ aio::task<base::result<step>> http_call::next(aio::instant until) {
         if (ended_) co_return *ended_;
         auto moved_on = co_await advance(until);
         if (moved_on || interrupted_) continue;
-        if (moved_on.error().code == base::errc::timeout) co_return moved_on.error();
+        bool timeout = moved_on.error().code == base::errc::timeout;
+        if (timeout && !ready_.empty()) continue; // nudged
+        if (timeout) co_return moved_on.error();
         end(moved_on.error());
     }
 }
@@ -104,7 +112,8 @@ aio::task<http_call::moved> http_call::take_head(aio::instant until) {
     auto got = co_await response_->read_head(until);
     if (!got && got.error().code == base::errc::timeout) {
         // A tool may take its time; a list that does not come says that the server is stuck.
-        if (request_.again == repeat::once) session_->shared().note(got.error());
+        bool stuck = request_.again == repeat::once && ready_.empty();
+        if (stuck) session_->shared().note(got.error());
         co_return got;
     }
     if (!got) co_return lost(got.error());

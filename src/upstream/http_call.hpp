@@ -20,6 +20,7 @@ namespace sluice::upstream {
 class http_call : public std::enable_shared_from_this<http_call> {
 public:
     http_call(std::shared_ptr<http_session> session, outgoing request, bool opening);
+    ~http_call();
 
     // Writes the request.
     aio::task<base::result<void>> send();
@@ -29,6 +30,11 @@ public:
     // The puller is gone. What is left of a finished stream is read to its end, so that its
     // connection can serve again.
     void abandon();
+
+    // A message for this call that came down the session's standing stream. False: not for it, or it
+    // takes nothing any more.
+    bool takes_questions() const;
+    bool inject(wire::message message);
 
     // Of an initialize that was answered.
     const std::string& session_id() const { return session_id_; }

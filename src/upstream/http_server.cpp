@@ -78,7 +78,9 @@ aio::task<> http_server::shut_down() {
         auto session = one.lock();
         if (session) co_await session->close();
     }
+    core_->streams.stop();
     core_->helpers.stop();
+    co_await core_->streams.join();
     co_await core_->helpers.join();
 }
 

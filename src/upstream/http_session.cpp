@@ -2,6 +2,7 @@
 
 #include "upstream/handshake.hpp"
 #include "upstream/http_call.hpp"
+#include "upstream/http_listener.hpp"
 
 #include <algorithm>
 
@@ -52,7 +53,10 @@ net::fields http_session::headers(const header_list& forwarded, bool opening) co
 }
 
 aio::task<base::result<void>> http_session::open(aio::instant until) {
-    return initialize(until);
+    auto done = co_await initialize(until);
+    // What was declared may be asked for, also on a stream of its own.
+    if (done && request_.capabilities != "{}") open_standing();
+    co_return done;
 }
 
 aio::task<base::result<void>> http_session::initialize(aio::instant until) {
@@ -92,6 +96,14 @@ aio::task<base::result<void>> http_session::renew(std::uint64_t forgotten, aio::
     renewing_ = false;
     if (!done) gone_ = true;
     renewed_.wake_all();
+    if (done) {
+        if (standing_) standing_->restart();
+        hearers_.each([](listener& who) { who.reopened(); });
+    } else {
+        if (standing_) standing_->stop();
+        auto told = std::exchange(hearers_, {});
+        told.each([](listener& who) { who.lost(); });
+    }
     co_return done;
 }
 
@@ -138,6 +150,8 @@ aio::task<> http_session::post_answer(self me, std::string bytes) {
 }
 
 aio::task<> http_session::close() {
+    hearers_.clear();
+    if (standing_) standing_->stop();
     if (gone_) co_return;
     gone_ = true;
     if (session_id_.empty() || core_->stopped) co_return;

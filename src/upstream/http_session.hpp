@@ -6,19 +6,26 @@
 #include "net/http_client.hpp"
 #include "upstream/core.hpp"
 #include "upstream/link.hpp"
+#include "upstream/listeners.hpp"
 #include "upstream/request_headers.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::upstream {
+
+class http_call;
+class http_listener;
 
 class http_session final : public link, public std::enable_shared_from_this<http_session> {
 public:
     http_session(
         std::shared_ptr<core> shared, std::shared_ptr<net::http_pool> pool, open_request request
     );
+
+    ~http_session() override;
 
     aio::task<base::result<void>> open(aio::instant until);
 
@@ -27,8 +34,15 @@ public:
     aio::task<base::result<void>> notify(std::string bytes, aio::instant until) override;
     aio::task<> close() override;
     bool usable() const override { return !gone_ && !core_->stopped; }
+    void add_listener(std::weak_ptr<listener> who) override { hearers_.add(std::move(who)); }
+    void open_standing() override;
 
-    // For http_call.
+    // For http_call and http_listener.
+    void enter(http_call& call) { calls_.push_back(&call); }
+    void leave(http_call& call) { std::erase(calls_, &call); }
+    // What the standing stream brought: one message, or a batch.
+    void take_standing(std::string text);
+    net::client_request make_get(const std::string& last_event_id) const;
     core& shared() { return *core_; }
     net::http_pool& pool() { return *pool_; }
     const std::string& target() const { return target_; }
@@ -50,6 +64,9 @@ public:
 private:
     using self = std::shared_ptr<http_session>;
     aio::task<base::result<void>> initialize(aio::instant until);
+    void deliver_standing(wire::message message);
+    void deliver_note(wire::message message);
+    http_call* only_call() const;
     static aio::task<> post_answer(self me, std::string bytes);
 
     std::shared_ptr<core> core_;
@@ -66,6 +83,9 @@ private:
     bool renewing_ = false;
     aio::latch renewed_;
     bool gone_ = false;
+    listeners hearers_;
+    std::vector<http_call*> calls_; // under way
+    std::shared_ptr<http_listener> standing_;
 };
 
 } // namespace sluice::upstream

@@ -22,13 +22,6 @@ base::fault cut_off(std::string_view what) {
     return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
 }
 
-// As a header field's value.
-bool is_sendable(const std::string& id) {
-    return std::ranges::none_of(id, [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    });
-}
-
 } // namespace
 
 aio::task<http_call::moved> http_call::take_events(aio::instant until) {
@@ -51,7 +44,7 @@ aio::task<http_call::moved> http_call::take_events(aio::instant until) {
 }
 
 http_call::moved http_call::take_event(wire::sse_event event) {
-    if (event.has_id && is_sendable(event.id)) {
+    if (event.has_id && is_sendable_id(event.id)) {
         if (event.id != last_event_id_) fruitless_ = 0;
         last_event_id_ = event.id;
     }
@@ -142,13 +135,7 @@ aio::task<> http_call::resume(self me) {
             me->errand_done(base::fault(base::errc::cancelled, "called off"));
             co_return;
         }
-        net::client_request get;
-        get.method = "GET";
-        get.target = me->session_->target();
-        get.headers = me->session_->headers(me->request_.headers);
-        get.headers.erase("Content-Type");
-        get.headers.set("Accept", "text/event-stream");
-        get.headers.set("Last-Event-ID", me->last_event_id_);
+        auto get = me->session_->make_get(me->last_event_id_);
         auto until = aio::clock::now() + me->session_->shared().settings.connect_timeout;
         auto response = co_await me->session_->pool().begin(std::move(get), until);
         bool give_up = response || ++me->fruitless_ > most_fruitless;

@@ -79,6 +79,19 @@ public:
     virtual aio::task<> cancel(std::string reason_json) = 0;
 };
 
+// Who hears what an upstream says outside calls. Called from the link's reader: returns at once.
+class listener {
+public:
+    virtual ~listener() = default;
+    // A notification that belongs to no call.
+    virtual void heard(const wire::message& note) = 0;
+    // The upstream had forgotten the session and a new one stands in its place: what was subscribed
+    // or set in the old one is gone.
+    virtual void reopened() = 0;
+    // The link broke; not told after close().
+    virtual void lost() = 0;
+};
+
 class link {
 public:
     virtual ~link() = default;
@@ -94,6 +107,15 @@ public:
     // Sends one notification, or one response to a request of the upstream's (a whole JSON-RPC
     // text).
     virtual aio::task<base::result<void>> notify(std::string bytes, aio::instant until) = 0;
+
+    // Tells `who` from now on, for as long as it lives. A link that several host sessions share has
+    // several listeners.
+    virtual void add_listener(std::weak_ptr<listener> who) = 0;
+
+    // Where the channel for what belongs to no call is a stream of its own (Streamable HTTP: GET),
+    // opens it in the background and keeps it open; costs a connection. A session that declared
+    // capabilities has one already, as the upstream may ask on it.
+    virtual void open_standing() {}
 
     // Ends the session at the upstream (HTTP: DELETE). Bounded in time. The link is then unusable.
     virtual aio::task<> close() = 0;

@@ -30,7 +30,7 @@ aio::task<base::result<void>> sse_session::start(open_request request) {
     auto opened = co_await open_stream(request.until);
     if (!opened) co_return opened;
     auto me = std::static_pointer_cast<sse_session>(shared_from_this());
-    core_->helpers.spawn(read_all(me));
+    core_->streams.spawn(read_all(me));
     opened = co_await open_session(std::move(request));
     if (!opened) co_await close();
     co_return opened;
@@ -123,6 +123,7 @@ aio::task<> sse_session::post(self me, std::string bytes, std::uint64_t id) {
 }
 
 aio::task<> sse_session::close() {
+    hearers_.clear();
     lose(base::fault(base::errc::closed, "the session was closed"));
     if (stream_) stream_->cancel(); // its reader lets go of it
     co_return;

@@ -73,6 +73,7 @@ aio::task<> stdio_process::end() {
         co_return;
     }
     ending_ = true;
+    hearers_.clear();
     out_.close();
     lose(base::fault(base::errc::closed, "the process was shut down"));
     co_await child_->shut_down(settings_.shutdown_step);

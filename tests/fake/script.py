@@ -45,6 +45,25 @@ class Call:
     async def note(self, method, params_raw):
         await self.sink.send('{"jsonrpc":"2.0","method":"%s","params":%s}' % (method, params_raw))
 
+    async def ask(self, method, params_raw, id_raw, via='call'):
+        """A request to the host, on this call's stream or the session's own; the exact answer, or None when
+        the call was cancelled before."""
+        answer = asyncio.get_running_loop().create_future()
+        self.script.asking[(self.session, id_raw)] = answer
+        raw = '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' % (id_raw, method, params_raw)
+        await self.say(raw, via)
+        self.script.event('asked', id=id_raw, session=self.session)
+        off = asyncio.ensure_future(self.cancelled.wait())
+        await asyncio.wait([answer, off], timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        off.cancel()
+        return answer.result() if answer.done() else None
+
+    async def say(self, raw, via='call'):
+        if via == 'call':
+            return await self.sink.send(raw)
+        out = await self.script.standing(self.session)
+        await out.event(raw)
+
     async def progress(self, value, rest=''):
         if self.token is not None:
             await self.note('notifications/progress',
@@ -74,6 +93,7 @@ class Script:
         self.events = []                    # (kind, details), e.g. ('cancelled', {...})
         self.records = []
         self.calls = {}                     # (session, exact id text) -> Call, while it runs
+        self.asking = {}                    # (session, exact id text) -> future of the answer
         self.changed = threading.Condition()
         self.counter = itertools.count(1)
         self.on_event = on_event
@@ -135,6 +155,14 @@ class Script:
         if call:
             call.cancelled.set()
 
+    async def response(self, text, session):
+        """An answer to a question of ours; every one is an event, late and double ones too."""
+        id = rawjson.get(text, 'id')
+        self.event('answer', id=id, text=text, session=session)
+        waiting = self.asking.get((session, id))
+        if waiting and not waiting.done():
+            waiting.set_result(text)
+
     async def request(self, call):
         key = (call.session, call.id)
         self.calls[key] = call
@@ -185,6 +213,12 @@ class Script:
         method = call.method
         if method == 'initialize':
             return await self.initialize(call)
+        if method in ('resources/subscribe', 'resources/unsubscribe'):
+            uri = json.loads(rawjson.get(call.params, 'uri'))
+            if uri not in [r['uri'] for r in self.resources]:
+                return await call.error('{"code":-32002,"message":"Resource not found"}')
+            self.event(method.split('/')[1] + 'd', uri=uri, session=call.session)
+            return await call.result('{}')
         if method in ('ping', 'logging/setLevel'):
             return await call.result('{}')
         if method == 'tools/list':

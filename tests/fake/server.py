@@ -130,6 +130,11 @@ class HttpFake(Fake):
                     await out.event(raw)
         on_loop(write())
 
+    async def standing(self, session):
+        while session not in self.listeners:
+            await asyncio.sleep(0.01)
+        return self.listeners[session]
+
     async def serve(self, record, out):
         if record.path.split('?')[0] != self.path:
             return await out.plain(404, body=b'no such path')
@@ -160,7 +165,9 @@ class HttpFake(Fake):
             self.event('unknown session', session=record.session)
             return await out.plain(404 if record.session else 400)
         if record.rpc == 'response' or record.raw('id') is None:
-            if record.rpc != 'response':
+            if record.rpc == 'response':
+                await self.response(record.text, record.session)
+            else:
                 await self.notification(record.text, record.session)
             return await out.plain(202)
         call = Call(self, out, record.text, record.session or out.new_session)
@@ -217,6 +224,14 @@ class SseFake(Fake):
         self.endpoint = endpoint
         self.streams_open = {}
 
+    def push(self, raw, session=None):
+        """A message outside calls on one stream, or on all."""
+        async def write():
+            for key, out in list(self.streams_open.items()):
+                if session in (None, key):
+                    await out.event(raw)
+        on_loop(write())
+
     async def serve(self, record, out):
         if record.method == 'GET' and record.path.startswith(self.path):
             return await self.open(record, out)
@@ -242,7 +257,7 @@ class SseFake(Fake):
             return await out.plain(404)
         await out.plain(202)
         if record.rpc == 'response':
-            return
+            return await self.response(record.text, session)
         if record.raw('id') is None:
             return await self.notification(record.text, session)
         call = Call(self, _OnStream(stream), record.text, session)

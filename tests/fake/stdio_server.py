@@ -78,6 +78,7 @@ async def main():
         text = rawjson.text_of(line.rstrip(b'\n'))
         say('line', {'text': text})
         if rawjson.get(text, 'method') is None:
+            await script.response(text, None)
             continue
         if rawjson.get(text, 'id') is None:
             await script.notification(text, None)

@@ -13,7 +13,7 @@ ERROR = '{"code":-32055,"message":"custom \u00e9","data":{"n":9007199254740993,"
 LONGEST = 60  # seconds after which a waiting tool gives up, so that nothing outlives a failed test
 
 NAMES = ['exact', 'err', 'slow', 'progress', 'echo', 'late', 'flood', 'big', 'whoami', 'pid', 'logs',
-         'fault', 'stall', 'cut', 'dribble', 'polling', 'breaks', 'env', 'crash', 'noise', 'stderr', 'fork', 'iserror']
+         'fault', 'stall', 'cut', 'dribble', 'polling', 'breaks', 'env', 'crash', 'noise', 'stderr', 'fork', 'iserror', 'ask', 'say']
 
 
 async def exact(call):
@@ -128,6 +128,23 @@ async def fork(call):
     child = await asyncio.create_subprocess_exec('sleep', '300', stdin=asyncio.subprocess.DEVNULL,
                                                  stdout=asyncio.subprocess.DEVNULL)
     await call.text_result(str(child.pid))
+
+
+async def ask(call):
+    """Asks the host `method` with exact `params` under an exact `id`; the text is the answer as it came."""
+    a = call.arguments
+    answer = await call.ask(a['method'], a.get('params', '{}'), a.get('id', '"q"'), a.get('via', 'call'))
+    if answer is None:
+        call.script.event('asked in vain', id=a.get('id', '"q"'), session=call.session)
+        return await call.sink.close()
+    await call.text_result(answer)
+
+
+async def say(call):
+    """Sends the exact messages `raw`, on the call's stream or the session's own."""
+    for raw in call.arguments['raw']:
+        await call.say(raw, call.arguments.get('via', 'call'))
+    await call.text_result('said')
 
 
 async def run(call):

@@ -1,0 +1,41 @@
+#include "gateway/hearing.hpp"
+
+#include "gateway/links.hpp"
+#include "mcp/log_level.hpp"
+
+namespace sluice::gateway {
+
+bool asked_for_level(const session::session& host, const wire::message& note, bool shared) {
+    const auto& wanted = host.log_level();
+    if (wanted.empty()) return !shared;
+    auto level = note.string_at(note.level);
+    return !level || !mcp::is_below(*level, wanted);
+}
+
+bool hearing::may_see(const wire::message& note) const {
+    bool shared = is_shared(in_.names.server(server_));
+    if (note.method_is("notifications/message")) return asked_for_level(host_, note, shared);
+    if (note.method_is("notifications/resources/updated")) {
+        auto uri = note.string_at(note.uri);
+        return uri && of_.asked_for_updates(server_, *uri, shared);
+    }
+    // Ends of questions and progress belong to calls that are over; anything else has one addressee
+    // only where the upstream session is the host's own.
+    bool of_a_call = note.method_is("notifications/cancelled") || note.method_is("notifications/progress");
+    return !of_a_call && !shared;
+}
+
+void hearing::heard(const wire::message& note) {
+    if (is_list_change(note)) {
+        in_.lists.forget(server_);
+        of_.list_changed(note, nullptr);
+        return;
+    }
+    if (may_see(note)) host_.standing().push_note(wire::rewrite(note, {}));
+}
+
+void hearing::reopened() { of_.set_up_again(server_); }
+
+void hearing::lost() { of_.come_back(server_); }
+
+} // namespace sluice::gateway

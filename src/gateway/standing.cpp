@@ -1,0 +1,224 @@
+// The half of session_links that has to do with what upstreams say outside calls: listening,
+// subscriptions, and coming back to an upstream that forgot or lost the session.
+#include "aio/within.hpp"
+#include "gateway/links.hpp"
+#include "mcp/errors.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice::gateway {
+
+namespace {
+
+constexpr auto quiet_time = std::chrono::seconds(1); // between two list_changed of one kind
+constexpr auto farewell = std::chrono::seconds(2);
+constexpr auto first_pause = std::chrono::milliseconds(200);
+constexpr auto longest_pause = std::chrono::seconds(30);
+
+bool has_flag(std::string_view capabilities, std::string_view kind, std::string_view flag) {
+    auto value = wire::object_view(capabilities).find(kind);
+    if (!value) return false;
+    auto found = wire::object_view(*value).find(flag);
+    return found && *found == "true";
+}
+
+std::string uri_params(const std::string& uri) { return "{\"uri\":" + wire::quote(uri) + "}"; }
+
+}  // namespace
+
+bool is_list_change(const wire::message& note) {
+    return note.method_is("notifications/tools/list_changed") ||
+           note.method_is("notifications/prompts/list_changed") ||
+           note.method_is("notifications/resources/list_changed");
+}
+
+aio::task<base::result<wire::message>>
+ask_quietly(shared_link link, std::string method, std::string params, aio::instant until) {
+    auto parsed = wire::parse_message(wire::make_request("0", method, params));
+    upstream::outgoing request;
+    request.message = std::make_shared<const wire::message>(std::move(*parsed));
+    request.until = until;
+    auto reply = co_await link->call(std::move(request));
+    if (!reply) co_return reply.error();
+    for (;;) {
+        auto step = co_await (*reply)->next(until);
+        if (!step) co_return step.error();
+        if (step->what == upstream::step::kind::pause) continue;
+        const auto& m = step->message;
+        if (m.is_response()) co_return std::move(step->message);
+        if (!m.is_request()) continue;
+        auto refusal = wire::make_error(
+            m.view(m.id), mcp::code_invalid_params, "there is no call that this request could belong to"
+        );
+        [[maybe_unused]] auto told = co_await link->notify(std::move(refusal), until);
+    }
+}
+
+bool session_links::worth_listening(const slot& s) const {
+    if (!s.subscriptions.empty()) return true;
+    const auto& can = s.link->peer().capabilities;
+    bool logs = wire::object_view(can).find("logging").has_value();
+    if (logs && !host_.log_level().empty()) return true;
+    constexpr std::array<std::string_view, 3> kinds = {"tools", "prompts", "resources"};
+    bool host_listens = listening_ || host_.who().one_stream;
+    return host_listens && std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) {
+               return has_flag(can, kind, "listChanged");
+           });
+}
+
+void session_links::listen() {
+    listening_ = true;
+    listen_where_worth();
+}
+
+void session_links::listen_for_level() { listen_where_worth(); }
+
+void session_links::listen_where_worth() {
+    for (auto& [server, s] : slots_) {
+        if (s->link && s->link->usable() && worth_listening(*s)) s->link->open_standing();
+    }
+}
+
+void session_links::subscribing(std::size_t server, const std::string& uri) {
+    auto& s = slot_of(server);
+    s.subscriptions.try_emplace(uri, false);
+    if (s.link && s.link->usable()) s.link->open_standing();
+}
+
+void session_links::subscribed(std::size_t server, const std::string& uri, bool done) {
+    auto& s = slot_of(server);
+    auto it = s.subscriptions.find(uri);
+    if (it == s.subscriptions.end() || it->second) return; // an earlier one stands
+    if (!done) {
+        s.subscriptions.erase(it);
+        return;
+    }
+    it->second = true;
+    ++in_.peers[server].subscribers[uri];
+}
+
+std::optional<std::size_t> session_links::subscribed_at(const std::string& uri) const {
+    for (const auto& [server, s] : slots_) {
+        auto it = s->subscriptions.find(uri);
+        if (it != s->subscriptions.end() && it->second) return server;
+    }
+    return std::nullopt;
+}
+
+bool session_links::unsubscribed(std::size_t server, const std::string& uri) {
+    auto& s = slot_of(server);
+    auto it = s.subscriptions.find(uri);
+    if (it == s.subscriptions.end() || !it->second) return true;
+    s.subscriptions.erase(it);
+    auto& all = in_.peers[server].subscribers;
+    auto count = all.find(uri);
+    bool last = count == all.end() || --count->second == 0;
+    if (last && count != all.end()) all.erase(count);
+    return last || !is_shared(in_.names.server(server));
+}
+
+// An update may name a part of what was subscribed. What comes to the host's own upstream session was
+// meant for it, whatever it names.
+bool session_links::asked_for_updates(std::size_t server, const std::string& uri, bool shared) const {
+    auto found = slots_.find(server);
+    if (found == slots_.end()) return false;
+    const auto& mine = found->second->subscriptions;
+    if (!shared) return !mine.empty();
+    return std::any_of(mine.begin(), mine.end(), [&](const auto& one) { return uri.starts_with(one.first); });
+}
+
+void session_links::list_changed(const wire::message& note, session::stream* call) {
+    if (closing_) return;
+    auto method = note.method_text();
+    auto& s = storms_[method];
+    auto now = aio::clock::now();
+    if (!s.waiting && now >= s.quiet_until) {
+        s.quiet_until = now + quiet_time;
+        auto& out = call != nullptr ? *call : host_.standing();
+        out.push_note(wire::rewrite(note, {}));
+        return;
+    }
+    s.latest = wire::rewrite(note, {});
+    if (s.waiting) return;
+    s.waiting = true;
+    chores_.spawn(send_later(std::move(method)));
+}
+
+aio::task<> session_links::send_later(std::string method) {
+    co_await aio::keep_running_when_cancelled();
+    auto& s = storms_[method]; // never erased
+    co_await aio::pause(s.quiet_until - aio::clock::now());
+    s.waiting = false;
+    if (closing_) co_return;
+    s.quiet_until = aio::clock::now() + quiet_time;
+    host_.standing().push_note(std::move(s.latest));
+}
+
+void session_links::set_up_again(std::size_t server) {
+    if (closing_) return;
+    bool nothing = slot_of(server).subscriptions.empty() && host_.log_level().empty();
+    if (!nothing) chores_.spawn(subscribe_again(server, true));
+}
+
+aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
+    co_await aio::keep_running_when_cancelled();
+    auto& s = slot_of(server);
+    auto link = s.link;
+    if (!link) co_return;
+    auto limit = in_.names.server(server).timeout;
+    if (level_too && !host_.log_level().empty()) co_await set_level(link, aio::clock::now() + limit);
+    std::vector<std::string> uris;
+    for (const auto& [uri, sure] : s.subscriptions) {
+        if (sure) uris.push_back(uri);
+    }
+    for (const auto& uri : uris) {
+        auto until = aio::clock::now() + limit;
+        // Refused or not: the host reads it again and sees.
+        [[maybe_unused]] auto answer = co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
+        if (closing_) co_return;
+        if (!s.subscriptions.contains(uri)) continue;
+        host_.standing().push_note(
+            wire::make_notification("notifications/resources/updated", uri_params(uri))
+        );
+    }
+}
+
+void session_links::come_back(std::size_t server) {
+    auto& s = slot_of(server);
+    if (closing_ || s.coming_back || s.subscriptions.empty()) return;
+    s.coming_back = true;
+    chores_.spawn(open_again(server));
+}
+
+// Opening it subscribes again.
+aio::task<> session_links::open_again(std::size_t server) {
+    co_await aio::keep_running_when_cancelled();
+    auto& s = slot_of(server);
+    aio::duration wait = first_pause;
+    while (!closing_ && !s.subscriptions.empty()) {
+        co_await aio::pause(wait);
+        if (closing_) break;
+        auto until = aio::clock::now() + in_.names.server(server).initialize_timeout;
+        auto opened = co_await ensure(server, s.headers, until);
+        if (opened) break;
+        wait = std::min<aio::duration>(wait * 2, longest_pause);
+    }
+    s.coming_back = false;
+}
+
+// The shared upstream goes on: what only this session was subscribed to there ends with it.
+aio::task<> session_links::leave_shared(std::size_t server, slot& s) {
+    std::vector<std::string> uris;
+    for (const auto& [uri, sure] : s.subscriptions)
+        uris.push_back(uri);
+    auto until = aio::clock::now() + farewell;
+    for (const auto& uri : uris) {
+        bool last = unsubscribed(server, uri);
+        if (!last || !s.link || !s.link->usable()) continue;
+        [[maybe_unused]] auto answer =
+            co_await ask_quietly(s.link, "resources/unsubscribe", uri_params(uri), until);
+    }
+}
+
+}  // namespace sluice::gateway

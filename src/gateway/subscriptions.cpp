@@ -1,0 +1,80 @@
+#include "gateway/subscriptions.hpp"
+
+#include "gateway/links.hpp"
+#include "gateway/relay.hpp"
+#include "gateway/routing.hpp"
+#include "gateway/targets.hpp"
+#include "mcp/errors.hpp"
+
+namespace sluice::gateway {
+
+namespace {
+
+// Of several upstreams only those that take subscriptions, or are not known yet.
+std::vector<std::size_t> takers(house& in, const operation& op, const std::string& uri) {
+    auto found = candidates_for_uri(in, op, uri);
+    if (op.scope.single) return found;
+    std::erase_if(found, [&](std::size_t server) {
+        const auto& info = in.peers[server].info;
+        if (!info) return false;
+        auto resources = wire::object_view(info->capabilities).find("resources");
+        auto flag = resources ? wire::object_view(*resources).find("subscribe") : std::nullopt;
+        return !flag || *flag != "true";
+    });
+    return found;
+}
+
+aio::task<> subscribe(house& in, shared_operation op, std::string uri) {
+    auto candidates = takers(in, *op, uri);
+    if (candidates.empty()) {
+        deliver_error(*op, mcp::code_method_not_found, "no server here takes subscriptions");
+        co_return;
+    }
+    auto& links = links_of(in, *op->host);
+    uri_hooks hooks;
+    hooks.before = [&links, uri](std::size_t server) { links.subscribing(server, uri); };
+    hooks.after = [&links, uri](std::size_t server, bool done) { links.subscribed(server, uri, done); };
+    co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(hooks));
+}
+
+// It ends for this host at once, whatever the upstream says; a shared one goes on hearing of what
+// other sessions are subscribed to.
+aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
+    auto& links = links_of(in, *op->host);
+    auto at = links.subscribed_at(uri);
+    std::vector<std::size_t> candidates = {};
+    if (at) {
+        op->server = in.names.server(*at).name;
+        if (!links.unsubscribed(*at, uri)) {
+            finish(*op, wire::make_result(op->host_id(), "{}"));
+            co_return;
+        }
+        candidates.push_back(*at);
+    } else {
+        candidates = takers(in, *op, uri);
+    }
+    uri_hooks none;
+    co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(none));
+}
+
+}  // namespace
+
+aio::task<> run_watch(house& in, shared_operation op) {
+    auto uri = op->message->string_at(op->message->uri);
+    if (!uri) {
+        deliver_error(*op, mcp::code_invalid_params, "params need a string uri");
+        co_return;
+    }
+    // A session that no id leads to ends with this request: nothing could ever be told to it.
+    if (op->host->who().id.empty()) {
+        deliver_error(*op, mcp::code_method_not_found, "a subscription needs a session");
+        co_return;
+    }
+    if (op->method->id == mcp::method::resources_subscribe) {
+        co_await subscribe(in, op, std::move(*uri));
+    } else {
+        co_await unsubscribe(in, op, std::move(*uri));
+    }
+}
+
+}  // namespace sluice::gateway

@@ -1,0 +1,289 @@
+"""Questions of upstreams in the middle of a call: to the host and back, exactly, or an explicit error."""
+import json
+
+import pytest
+
+from asking import ALLOWED, BIG, CAN, ELICIT, FORM, ROOTS, SAMPLE, STDIO, WAYS, Asking, Upstream
+from fake import rawjson
+from fake.host import Closed
+from fake.server import on_loop
+from fake.sse_host import SseHost
+from kit import R3, R4
+from lib.procs import wait_until
+
+
+@pytest.fixture
+def gateways(gateways):
+    return lambda servers, **top: gateways(servers, **{'stdio': STDIO, **top})
+
+
+@pytest.fixture(params=WAYS)
+def up(request, fakes, stdio_fakes):
+    return Upstream(request.param, fakes, stdio_fakes)
+
+
+@pytest.fixture
+def plain(fakes, stdio_fakes):
+    return Upstream('post', fakes, stdio_fakes)
+
+
+@pytest.fixture
+def asked(gateways, hosts):
+    """Opens a host that can be asked and starts a call that asks."""
+    def make(up, capabilities=CAN, route='single', config=ALLOWED, revision=R4, **more):
+        gateway = gateways({'up': up.entry(**config)})
+        url = gateway.server_url('up') if route == 'single' else gateway.mcp_url
+        host = hosts(url, capabilities=capabilities, revision=revision).open()
+        return Asking(host, up.arguments(**more), id='7')
+    return make
+
+
+@pytest.mark.parametrize('result', [BIG, '{"action":"decline"}', '{"action":"cancel"}'])
+def test_an_answer_reaches_the_upstream_byte_for_byte(up, asked, result):
+    call = asked(up)
+    question = call.question()
+    assert rawjson.get(question, 'params') == FORM and rawjson.get(question, 'method') == '"%s"' % ELICIT
+    call.reply(question, result)
+    got = call.upstream_got()
+    assert rawjson.get(got, 'id') == '"q"' and rawjson.get(got, 'result') == result
+    assert len(up.answers()) == 1
+
+
+@pytest.mark.parametrize('method, result', [
+    (SAMPLE, '{"role":"assistant","content":{"type":"text","text":"\\u00e9"},"model":"m","x":1e2}'),
+    (ROOTS, '{"roots":[{"uri":"file:///a"}],"n":1.0}')])
+def test_sampling_and_roots_travel_as_well(up, asked, method, result):
+    call = asked(up, method=method, params='{"maxTokens":9007199254740993}')
+    question = call.question()
+    assert rawjson.get(question, 'params') == '{"maxTokens":9007199254740993}'
+    call.reply(question, result)
+    assert rawjson.get(call.upstream_got(), 'result') == result
+
+
+@pytest.mark.parametrize('id', ['0', '-3', '9007199254740993', '""', '"caf\\u00e9"', '"0"'])
+def test_the_upstream_finds_its_own_id_in_the_answer(plain, asked, id):
+    call = asked(plain, id=id)
+    question = call.question()
+    assert rawjson.get(question, 'id').startswith('"') == id.startswith('"')
+    call.reply(question, '{"action":"decline"}')
+    assert rawjson.get(call.upstream_got(), 'id') == id
+
+
+def test_an_error_of_the_host_is_the_upstreams_answer(up, asked):
+    call = asked(up)
+    error = '{"code":-1,"message":"no \\u00e9","data":{"n":1.0}}'
+    question = call.question()
+    text = '{"jsonrpc":"2.0","id":%s,"error":%s}' % (rawjson.get(question, 'id'), error)
+    assert call.host.post(text).status == 202
+    assert rawjson.get(call.upstream_got(), 'error') == error
+
+
+def test_what_is_declared_upstream_is_what_the_host_can_and_the_configuration_allows(up, gateways, hosts):
+    host = {'elicitation': {'form': {}, 'x': 1}, 'sampling': {}, 'experimental': {'a': {}}}
+    gateway = gateways({'up': up.entry(allow_elicitation=True, allow_roots=True)})
+    hosts(gateway.server_url('up'), capabilities=host).open()
+    assert up.initialize()['capabilities'] == {'elicitation': {'form': {}, 'x': 1}}
+
+
+@pytest.mark.parametrize('capabilities, config, params', [
+    (CAN, {}, FORM),                                                    # not allowed
+    (CAN, {'allow_sampling': True}, FORM),                              # another kind is
+    ({}, ALLOWED, FORM),                                                # the host cannot
+    ({'elicitation': {'form': {}}}, ALLOWED, '{"mode":"url","url":"https://a/","elicitationId":"1","message":"m"}'),
+    ({'elicitation': {'url': {}}}, ALLOWED, FORM)])
+def test_what_was_not_declared_is_refused_and_the_host_never_sees_it(plain, asked, capabilities, config, params):
+    call = asked(plain, capabilities, config=config, params=params)
+    error = json.loads(rawjson.get(call.upstream_got(), 'error'))
+    assert error['code'] in (-32601, -32602) and error['message']
+    assert len(call.messages) == 1      # the result
+
+
+def test_a_silent_host_is_an_error_upstream_and_the_question_is_withdrawn(up, asked):
+    call = asked(up, config={**ALLOWED, 'timeout': '300ms'})
+    question = call.question()
+    note = call.until(lambda m: 'notifications/cancelled' in m)
+    assert rawjson.get(note, 'params', 'requestId') == rawjson.get(question, 'id')
+    assert json.loads(rawjson.get(call.upstream_got(), 'error'))['code'] == -32603
+
+
+def test_cancelling_the_call_withdraws_its_question(up, asked):
+    call = asked(up)
+    question = call.question()
+    call.host.cancel('7', 'enough')
+    up.wait_for('cancelled')
+    wait_until(lambda: up.answers(), what='the error upstream')
+    assert [rawjson.get(a, 'result') for a in up.answers()] == [None]
+    # Whoever answers all the same is not heard.
+    call.reply(question, '{"action":"accept","content":{}}')
+    assert call.host.ask('ping').result() == '{}' and len(up.answers()) == 1
+
+
+def test_late_double_and_unknown_answers_are_taken_and_dropped(plain, asked):
+    call = asked(plain)
+    question = call.question()
+    call.reply(question, '{"action":"decline"}')
+    call.reply(question, '{"action":"accept","content":{}}')
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"decline"}'
+    call.reply(question, '{"action":"cancel"}')
+    for id in ('"nobody"', '99'):
+        assert call.host.post('{"jsonrpc":"2.0","id":%s,"result":{}}' % id).status == 202
+    assert call.host.ask('ping').result() == '{}' and len(plain.answers()) == 1
+
+
+def test_an_answer_from_another_session_is_not_taken(plain, asked, hosts):
+    call = asked(plain)
+    question = call.question()
+    other = hosts(call.host.url, capabilities=CAN).open()
+    other.post('{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}' % rawjson.get(question, 'id'))
+    call.reply(question, '{"action":"decline"}')
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"decline"}'
+
+
+def test_a_host_that_ends_its_session_leaves_an_error_upstream(up, asked):
+    call = asked(up)
+    call.question()
+    call.host.end()
+    wait_until(lambda: up.answers() or up.way == 'stdio', what='the error upstream')
+    assert not [a for a in up.answers() if rawjson.get(a, 'result')]
+
+
+def test_several_questions_of_one_session_at_once(plain, asked):
+    first = asked(plain, id='1')
+    second = Asking(first.host, plain.arguments(id='2', params='{"message":"two"}'), id='8')
+    q1, q2 = first.question(), second.question()
+    assert rawjson.get(q1, 'id') != rawjson.get(q2, 'id')
+    second.reply(q2, '{"action":"cancel"}')
+    first.reply(q1, '{"action":"decline"}')
+    assert rawjson.get(first.upstream_got(), 'result') == '{"action":"decline"}'
+    assert rawjson.get(second.upstream_got(), 'result') == '{"action":"cancel"}'
+
+
+@pytest.mark.parametrize('way', ['get', 'stdio', 'sse'])
+def test_a_question_on_a_shared_channel_with_two_calls_in_flight_is_refused(way, fakes, stdio_fakes, asked):
+    up = Upstream(way, fakes, stdio_fakes)
+    gateway_call = asked(up, id='"first"')
+    question = gateway_call.question()
+    other = Asking(gateway_call.host, up.arguments(id='"second"'), id='8')
+    error = json.loads(rawjson.get(other.upstream_got(), 'error'))
+    assert error['code'] == -32602
+    gateway_call.reply(question, '{"action":"decline"}')
+    assert rawjson.get(gateway_call.upstream_got(), 'result') == '{"action":"decline"}'
+
+
+@pytest.mark.parametrize('way', ['post', 'get', 'stdio', 'sse'])
+def test_a_hundred_crossed_questions_of_two_hosts(way, fakes, stdio_fakes, gateways, hosts):
+    up = Upstream(way, fakes, stdio_fakes)
+    url = gateways({'up': up.entry(**ALLOWED)}).server_url('up')
+    pair = [hosts(url, capabilities=CAN).open() for _ in range(2)]
+    for i in range(50):
+        calls = [Asking(h, up.arguments(id='"%d"' % i, params='{"message":"for %d"}' % n))
+                 for n, h in enumerate(pair)]
+        questions = [c.question() for c in calls]
+        assert [rawjson.get(q, 'params') for q in questions] == ['{"message":"for 0"}', '{"message":"for 1"}']
+        for n in (1, 0):
+            calls[n].reply(questions[n], '{"action":"accept","content":{"who":%d,"i":%d}}' % (n, i))
+        for n, call in enumerate(calls):
+            got = json.loads(call.upstream_got())
+            assert got['id'] == str(i) and got['result']['content'] == {'who': n, 'i': i}
+
+
+@pytest.mark.parametrize('revision', [R3, R4])
+def test_questions_on_the_aggregate(up, asked, revision, hosts, gateways):
+    gateway = gateways({'up': up.entry(**ALLOWED)})
+    host = hosts(gateway.mcp_url, capabilities=CAN, revision=revision).open()
+    answer = host.begin('POST', host.text('tools/call', '{"name":"up-ask","arguments":%s}'
+                                          % rawjson.dumps(up.arguments()))).answer()
+    texts = (e.text for e in answer.events() if e.text)
+    question = next(texts)
+    assert rawjson.get(question, 'params') == FORM
+    host.post('{"jsonrpc":"2.0","id":%s,"result":%s}' % (rawjson.get(question, 'id'), BIG))
+    final = next(texts)
+    assert rawjson.get(json.loads(rawjson.get(final, 'result'))['content'][0]['text'], 'result') == BIG
+
+
+def test_a_question_reaches_a_host_of_the_older_transport(up, gateways):
+    gateway = gateways({'up': up.entry(**ALLOWED)})
+    host = SseHost(gateway.server_url('up') + '/sse', capabilities=CAN).open()
+    request = host.call_text('ask', up.arguments())
+    host.accepted(request)
+    question = host.question(ELICIT)
+    host.accepted('{"jsonrpc":"2.0","id":%s,"result":%s}' % (rawjson.get(question, 'id'), BIG))
+    got = json.loads(rawjson.get(host.answer_to(request), 'result'))['content'][0]['text']
+    assert rawjson.get(got, 'result') == BIG
+    host.close()
+
+
+def test_a_session_that_nobody_may_ask_opens_no_stream_upstream(plain, gateways, hosts):
+    host = hosts(gateways({'up': plain.entry()}).server_url('up'), capabilities=CAN).open()
+    host.say('echo')
+    assert not plain.fake.seen(method='GET')
+
+
+def test_an_upstream_without_a_standing_stream_is_left_alone(fakes, stdio_fakes, gateways, hosts):
+    up = Upstream('post', fakes, stdio_fakes, get='405')
+    host = hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN).open()
+    up.fake.wait(lambda: up.fake.seen(method='GET'))
+    for _ in range(20):
+        host.say('echo')
+    assert len(up.fake.seen(method='GET')) == 1
+
+
+def test_the_standing_stream_comes_back_after_it_was_cut(fakes, stdio_fakes, gateways, hosts):
+    up = Upstream('get', fakes, stdio_fakes)
+    host = hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN, timeout=20).open()
+    up.fake.wait_event('listening')
+    up.fake.drop_connections()
+    up.fake.wait(lambda: len(up.fake.event_list('listening')) == 2, timeout=15)
+    call = Asking(host, up.arguments())
+    call.reply(call.question(), '{"action":"decline"}')
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"decline"}'
+
+
+def test_an_upstream_that_forgot_the_session_is_listened_to_anew(fakes, stdio_fakes, gateways, hosts):
+    up = Upstream('get', fakes, stdio_fakes)
+    host = hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN).open()
+    up.fake.wait_event('listening')
+    up.fake.expire_sessions()
+    call = Asking(host, up.arguments())
+    call.reply(call.question(), BIG)
+    assert rawjson.get(call.upstream_got(), 'result') == BIG
+
+
+def test_a_ping_on_the_standing_stream_is_answered(fakes, stdio_fakes, gateways, hosts):
+    up = Upstream('get', fakes, stdio_fakes)
+    hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN).open()
+    up.fake.wait_event('listening')
+    up.fake.push('{"jsonrpc":"2.0","id":"p","method":"ping"}')
+    assert json.loads(up.fake.wait_event('answer', id='"p"')['text'])['result'] == {}
+
+
+def test_a_question_of_no_call_is_refused(fakes, stdio_fakes, gateways, hosts):
+    up = Upstream('get', fakes, stdio_fakes)
+    hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN).open()
+    up.fake.wait_event('listening')
+    up.fake.push('{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}' % FORM)
+    assert json.loads(up.fake.wait_event('answer', id='1')['text'])['error']['code'] == -32602
+
+
+def test_a_question_that_the_upstream_takes_back_is_withdrawn(plain, asked):
+    call = asked(plain)
+    question = call.question()
+    live = next(iter(plain.fake.calls.values()))
+    on_loop(live.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}'))
+    note = call.until(lambda m: 'notifications/cancelled' in m)
+    assert rawjson.get(note, 'params', 'requestId') == rawjson.get(question, 'id')
+    assert not plain.answers()
+    call.host.cancel('7')
+
+
+def test_stopping_the_gateway_leaves_an_error_upstream(plain, gateways, hosts):
+    gateway = gateways({'up': plain.entry(**ALLOWED)}, timeouts={'drain': '200ms'})
+    host = hosts(gateway.server_url('up'), capabilities=CAN).open()
+    call = Asking(host, plain.arguments())
+    call.question()
+    gateway.stop()
+    assert [rawjson.get(a, 'result') for a in plain.answers()] == [None]
+    try:
+        assert not [m for m in call.answer.messages() if '"result"' in m]
+    except Closed:
+        pass
