@@ -36,6 +36,10 @@ bool asks::answer(wire::message response) {
 
 void asks::close(const ask& q) { open_.erase(q.id()); }
 
+void asks::look_again() {
+    for (auto& [id, waiting] : open_) waiting->settled_.wake();
+}
+
 void asks::drop_all() {
     for (auto& [id, waiting] : open_) {
         waiting->dropped_ = true;

@@ -46,6 +46,8 @@ public:
     void close(const ask& q);
     // The host is gone: nobody will answer any of them.
     void drop_all();
+    // Makes every wait() return once, without an answer: something else that ends it may have changed.
+    void look_again();
     std::size_t size() const { return open_.size(); }
     const ask_counters& counters() const { return counters_; }
 
