@@ -45,6 +45,20 @@ class Call:
     async def note(self, method, params_raw):
         await self.sink.send('{"jsonrpc":"2.0","method":"%s","params":%s}' % (method, params_raw))
 
+    async def ask(self, method, params_raw, id=None):
+        """Asks the host on this call's stream: its whole response, or None when the call was cancelled first."""
+        id = id or '"ask-%d"' % next(self.script.counter)
+        answer = self.script.open_asks[(self.session, id)] = asyncio.get_running_loop().create_future()
+        await self.sink.send(self.envelope('"method":"%s","params":%s' % (method, params_raw), id))
+        self.script.event('asked', id=id, tool=self.name, session=self.session)
+        gone = asyncio.ensure_future(self.cancelled.wait())
+        try:
+            await asyncio.wait([gone, answer], timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            self.script.open_asks.pop((self.session, id))
+        return answer.result() if answer.done() else None
+
     async def progress(self, value, rest=''):
         if self.token is not None:
             await self.note('notifications/progress',
@@ -74,6 +88,7 @@ class Script:
         self.events = []                    # (kind, details), e.g. ('cancelled', {...})
         self.records = []
         self.calls = {}                     # (session, exact id text) -> Call, while it runs
+        self.open_asks = {}                 # (session, exact id text) -> future of the host's response
         self.changed = threading.Condition()
         self.counter = itertools.count(1)
         self.on_event = on_event
@@ -124,6 +139,13 @@ class Script:
         return [d for k, d in self.events if k == kind]
 
     # ---- the protocol ------------------------------------------------------------------
+    def answered(self, text, session):
+        """A response of the host to a question of ours."""
+        waiting = self.open_asks.get((session, rawjson.get(text, 'id')))
+        self.event('answered', id=rawjson.get(text, 'id'), text=text, matched=waiting is not None, session=session)
+        if waiting and not waiting.done():
+            waiting.set_result(text)
+
     async def notification(self, text, session):
         method = json.loads(rawjson.get(text, 'method'))
         if method != 'notifications/cancelled':

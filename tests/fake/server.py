@@ -160,7 +160,9 @@ class HttpFake(Fake):
             self.event('unknown session', session=record.session)
             return await out.plain(404 if record.session else 400)
         if record.rpc == 'response' or record.raw('id') is None:
-            if record.rpc != 'response':
+            if record.rpc == 'response':
+                self.answered(record.text, record.session)
+            else:
                 await self.notification(record.text, record.session)
             return await out.plain(202)
         call = Call(self, out, record.text, record.session or out.new_session)
@@ -242,7 +244,7 @@ class SseFake(Fake):
             return await out.plain(404)
         await out.plain(202)
         if record.rpc == 'response':
-            return
+            return self.answered(record.text, session)
         if record.raw('id') is None:
             return await self.notification(record.text, session)
         call = Call(self, _OnStream(stream), record.text, session)
