@@ -45,7 +45,8 @@ aio::task<> stream(net::exchange& e, std::vector<std::string> events) {
 }
 
 aio::task<> never_answer(scene& s, net::exchange&, bool& over) {
-    co_await until([&] { return over || s.count("notifications/cancelled") > 0; });
+    auto done = [&] { return over || s.count("notifications/cancelled") > 0; };
+    co_await until(done);
 }
 
 } // namespace
@@ -110,7 +111,8 @@ TEST_CASE("http: progress comes before the result, under our token, and the conn
             CHECK(got.notes[0] == progress(id, 1));
             CHECK(got.notes[1] == progress(id, 2));
             CHECK(got.response == wire::make_result(id, "{}"));
-            co_await until([&] { return s.under_test->status().in_flight == 0; });
+            auto done = [&] { return s.under_test->status().in_flight == 0; };
+            co_await until(done);
         }
         CHECK(s.under_test->status().dropped_notes == 3);
         CHECK(s.under_test->status().connects <= 2);
@@ -264,7 +266,8 @@ TEST_CASE("http: the upstream's ping is answered on the side, its other requests
         (void)co_await e.start_stream(event_stream());
         (void)co_await e.write(event(wire::make_request("\"p\"", "ping")));
         (void)co_await e.write(event(wire::make_request("5", "roots/list")));
-        co_await until([&] { return s.seen.size() >= 4; });
+        auto done = [&] { return s.seen.size() >= 4; };
+        co_await until(done);
         (void)co_await e.write(event(wire::make_result("2", "{}")));
         (void)co_await e.finish();
     });
@@ -307,7 +310,8 @@ TEST_CASE("http: a call can be called off while its answer has not begun") {
 
 TEST_CASE("http: the late answer to a call that was called off is dropped and counted") {
     scene s([](scene& s, net::exchange& e, const seen_request& r) -> aio::task<> {
-        co_await until([&] { return s.count("notifications/cancelled") > 0; });
+        auto done = [&] { return s.count("notifications/cancelled") > 0; };
+        co_await until(done);
         co_await say(e, json(wire::make_result(id_of(r.body), "{}")));
     });
     s.run([](scene& s) -> aio::task<> {
@@ -321,7 +325,8 @@ TEST_CASE("http: the late answer to a call that was called off is dropped and co
         got = co_await (*begun)->next(soon());
         CHECK(got.error().code == errc::cancelled);
         begun = base::fault(errc::internal, "dropped");
-        co_await until([&] { return s.under_test->status().late_results == 1; });
+        auto done = [&] { return s.under_test->status().late_results == 1; };
+        co_await until(done);
     });
 }
 

@@ -98,9 +98,8 @@ TEST_CASE("sse: a session is opened, called with progress, and its ping answered
         auto got = co_await test::call(**link, ask(watched_call));
         CHECK(got.notes == std::vector<std::string>{progress("2", 1)});
         CHECK(got.response == wire::make_result("2", "{}"));
-        co_await until([&] {
-            return std::ranges::count(s.bodies, wire::make_result("9", "{}")) == 1;
-        });
+        auto done = [&] { return std::ranges::count(s.bodies, wire::make_result("9", "{}")) == 1; };
+        co_await until(done);
         co_await (*link)->close();
         CHECK_FALSE((*link)->usable());
     });
@@ -139,7 +138,8 @@ TEST_CASE("sse: when the stream ends, calls in flight end and the link is of no 
             ask(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold"}})")
         );
         REQUIRE(begun.ok());
-        co_await until([&] { return s.bodies.size() == 3; });
+        auto done = [&] { return s.bodies.size() == 3; };
+        co_await until(done);
         s.down.close();
         auto got = co_await listen(**begun);
         CHECK(got.fault.code == errc::closed);

@@ -171,8 +171,10 @@ TEST_CASE("stdio: a cancelled call is told with our id and its late answer is dr
         auto got = co_await (*begun)->next(soon());
         CHECK(got.error().code == errc::cancelled);
         co_await (*begun)->cancel("\"enough\"");
-        co_await until([&] { return s.under_test->status().late_results == 1; });
-        co_await until([&] { return s.has_said("cancelled 2 enough"); });
+        auto done = [&] { return s.under_test->status().late_results == 1; };
+        co_await until(done);
+        auto said = [&] { return s.has_said("cancelled 2 enough"); };
+        co_await until(said);
         auto next = co_await test::call(*link, tool("t"));
         CHECK(!next.response.empty());
     });
@@ -220,9 +222,8 @@ TEST_CASE("stdio: the upstream's ping is answered") {
         auto link = co_await s.open();
         auto got = co_await test::call(*link, tool("ping"));
         CHECK(!got.response.empty());
-        co_await until([&] {
-            return s.has_said(R"(answer {"jsonrpc":"2.0","id":"q","result":{}})");
-        });
+        auto done = [&] { return s.has_said(R"(answer {"jsonrpc":"2.0","id":"q","result":{}})"); };
+        co_await until(done);
     });
 }
 
@@ -235,7 +236,8 @@ TEST_CASE("stdio: a question goes to the only call there is, and to none when th
         auto other = co_await link->call(tool("hold"));
         auto got = co_await test::call(*link, tool("ask"));
         CHECK(got.notes.empty());
-        co_await until([&] { return s.has_said(R"(answer {"jsonrpc":"2.0","id":"q","error")"); });
+        auto done = [&] { return s.has_said(R"(answer {"jsonrpc":"2.0","id":"q","error")"); };
+        co_await until(done);
     });
 }
 
