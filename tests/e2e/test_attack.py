@@ -135,3 +135,15 @@ def test_results_that_nobody_reads_are_bounded_by_inflight_bytes(gateways, fake,
         host.start_call('big', {'mib': 12}, rcvbuf=4096)
     fake.wait(lambda: len(fake.seen(tool='big')) == 10 and not fake.calls, timeout=30)
     grew_less(gateway.pid, before, 80 << 20)
+
+
+def test_resumed_streams_count_among_the_streams_of_a_session(gateways, fake, hosts):
+    gateway = gateways({'up': http(fake)}, limits={'streams_per_session': 2})
+    host = hosts(gateway.server_url('up')).open()
+    places = []
+    for i in range(4):
+        answer = host.start_call('slow', {'first': True}, token=str(i), id=str(i)).answer()
+        places.append(next(e.id for e in answer.events() if e.text))
+        answer.close()
+    statuses = [host.listen(place).status for place in places]
+    assert statuses[:2] == [200, 200] and not {200} & set(statuses[2:]), statuses
