@@ -43,7 +43,7 @@ public:
         for (std::size_t i = 0; i < servers_.size(); ++i) {
             const auto& server = servers_[i];
             // A list's missing name has been reported already.
-            if (!server.name.empty()) take(i, "", server.name, "the name of " + sections_[i].path);
+            take(i, "", server.name, "the name of " + sections_[i].path);
             if (server.alias.empty() || server.alias == server.name) {
                 if (sections_[i].has("alias") && server.alias.empty())
                     complain(i, "alias", "is empty");

@@ -100,13 +100,13 @@ aio::task<> runtime::measure_lag() {
 aio::task<> runtime::drain() {
     co_await aio::keep_running_when_cancelled();
     draining_ = true;
-    listener_->stop_accepting();
+    if (listener_) listener_->stop_accepting();
     auto until = aio::clock::now() + settings_.gateway.drain_timeout;
     while (sessions_.calls_under_way() > 0 && aio::clock::now() < until) {
         co_await aio::pause(std::chrono::milliseconds(20));
     }
     co_await sessions_.shut_down();
-    co_await listener_->drain(std::chrono::seconds(2));
+    if (listener_) co_await listener_->drain(std::chrono::seconds(2));
     co_await gateway_.shut_down();
     chores_.stop();
     co_await chores_.join();
@@ -156,6 +156,8 @@ std::vector<sys::gauge_reading> runtime::read_gauges() {
         count("sluice_upstream_connects_total", "Connections made", {name}, status.connects);
         count("sluice_upstream_reuses_total", "Requests on a kept connection", {name}, status.reuses);
         count("sluice_upstream_late_results_total", "Results nobody waited for", {name}, status.late_results);
+        count("sluice_upstream_stray_messages_total", "Messages that belong to no call", {name}, status.stray_messages);
+        count("sluice_upstream_dropped_notes_total", "Notes of the upstream that reached nobody", {name}, status.dropped_notes);
         count("sluice_upstream_restarts_total", "Restarts of a local process", {name}, status.restarts);
         count("sluice_upstream_bytes_total", "Bytes exchanged", {name, {"direction", "in"}}, status.bytes_in);
         count("sluice_upstream_bytes_total", "Bytes exchanged", {name, {"direction", "out"}}, status.bytes_out);

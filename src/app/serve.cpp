@@ -34,6 +34,11 @@ aio::task<> drain(runtime& gateway, bool& drained) {
     drained = true;
 }
 
+void finish(aio::loop& loop, const bool& drained) {
+    while (!drained) loop.run_one();
+    loop.poll();  // the completions of what ended last
+}
+
 }  // namespace
 
 int serve(const std::string& config_file) {
@@ -49,13 +54,16 @@ int serve(const std::string& config_file) {
     });
     aio::loop loop(1);
     runtime gateway(loop, std::move(loaded.values));
+    aio::nursery closing(loop.get_executor(), "app");
+    bool drained = false;
     auto started = gateway.start();
     if (!started) {
         std::fputs(("sluice: " + started.error().message + "\n").c_str(), stderr);
+        auto job = drain(gateway, drained);  // one listener may stand already
+        closing.spawn(std::move(job));
+        finish(loop, drained);
         return 1;
     }
-    aio::nursery closing(loop.get_executor(), "app");
-    bool drained = false;
     boost::asio::signal_set signals(loop, SIGTERM, SIGINT);
     signals.async_wait([&](const aio::error_code& error, int) {
         if (error) return;
@@ -68,8 +76,7 @@ int serve(const std::string& config_file) {
     // Only now: who reads the lines may send a signal at once.
     say("listening on " + gateway.endpoint());
     if (!gateway.admin_address().empty()) say("admin on " + gateway.admin_address());
-    while (!drained) loop.run_one();
-    loop.poll();  // the completions of what ended last
+    finish(loop, drained);
     return 0;
 }
 

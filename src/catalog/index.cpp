@@ -1,5 +1,7 @@
 #include "catalog/index.hpp"
 
+#include <algorithm>
+
 namespace sluice::catalog {
 
 void index::learn(std::size_t server, std::string_view list_key, known_list list) {
@@ -15,6 +17,13 @@ const known_list* index::find(std::size_t server, std::string_view list_key) con
     auto it = lists_.find({server, std::string(list_key)});
     if (it == lists_.end() || it->second.read_at + fresh_for_ < aio::clock::now()) return nullptr;
     return &it->second;
+}
+
+bool index::ever_had(std::size_t server, std::string_view list_key, std::string_view native) const {
+    auto it = lists_.find({server, std::string(list_key)});
+    if (it == lists_.end()) return false;
+    const auto& names = it->second.natives;
+    return std::find(names.begin(), names.end(), native) != names.end();
 }
 
 }  // namespace sluice::catalog

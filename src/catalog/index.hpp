@@ -31,6 +31,9 @@ public:
     // Null when never read or too old.
     const known_list* find(std::size_t server, std::string_view list_key) const;
 
+    // Whether that name stood in the list when it was last read, however long ago.
+    bool ever_had(std::size_t server, std::string_view list_key, std::string_view native) const;
+
 private:
     aio::duration fresh_for_;
     std::map<std::pair<std::size_t, std::string>, known_list> lists_;

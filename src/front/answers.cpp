@@ -4,6 +4,8 @@
 #include "wire/message.hpp"
 #include "wire/sse.hpp"
 
+#include <algorithm>
+
 namespace sluice::front {
 
 namespace {
@@ -113,6 +115,17 @@ aio::task<> answer_finals(net::exchange& http, session::stream& s, const session
 
 }  // namespace
 
+class counted_get {
+public:
+    explicit counted_get(session::session& s) : s_(s) { ++s_.gets; }
+    counted_get(const counted_get&) = delete;
+    counted_get& operator=(const counted_get&) = delete;
+    ~counted_get() { --s_.gets; }
+
+private:
+    session::session& s_;
+};
+
 aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
     net::response_head head;
     head.headers.add("Content-Type", "text/event-stream");
@@ -154,10 +167,10 @@ aio::task<> answer_stream(
     auto soon = aio::clock::now() + rules.front.sse_after;
     auto first = co_await from->next(soon);
     // A batch is JSON only when all of it is there; its first final alone decides nothing.
-    while (rules.batch && !from->done() && first && *first != nullptr &&
-           (*first)->kind == session::event_kind::final) {
+    bool finals = first && *first != nullptr && (*first)->kind == session::event_kind::final;
+    while (rules.batch && !from->done() && finals) {
         auto more = co_await from->next(soon);
-        if (!more || *more == nullptr || (*more)->kind != session::event_kind::final) break;
+        finals = more && *more != nullptr && (*more)->kind == session::event_kind::final;
     }
     if (rules.batch) {
         from->rewind();
@@ -183,8 +196,11 @@ aio::task<> serve_events(
     net::exchange& http, std::shared_ptr<session::session> host, std::shared_ptr<session::stream> from,
     std::uint64_t after, bool resumed, stream_rules rules
 ) {
+    // A position ahead of the log means "from the end", also in the id that is given back.
+    after = std::min(after, from->last_position());
     from->attach(after);
     reading held(*from);
+    counted_get counted(*host);
     host->touch();
     std::string prime;
     // A resumed R4 stream begins with an id, or stock clients lose their place.

@@ -4,6 +4,7 @@
 #include "mcp/errors.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace sluice::front {
 
@@ -18,6 +19,18 @@ bool any_forwards(gateway::gateway& through) {
         if (!names.server(i).extra_headers.empty()) return true;
     }
     return false;
+}
+
+// A header that decides something may come once: who stands before us may have read the other one.
+std::optional<std::string_view> doubled(const net::request_head& head) {
+    constexpr std::array<std::string_view, 8> deciding = {
+        "origin",           "authorization",     session_header,  version_header,
+        "x-sluice-api-key", "x-litellm-api-key", "x-mcp-servers", "last-event-id"
+    };
+    for (auto name : deciding) {
+        if (head.headers.count(name) > 1) return name;
+    }
+    return std::nullopt;
 }
 
 bool wants_debug(const net::request_head& head) {
@@ -121,6 +134,8 @@ aio::task<base::result<front::visit>> front::admit(net::exchange& http) {
     if (found) v.at = found->at;
     if (!found) {
         ok = base::fault(base::errc::not_found, "no such endpoint; MCP is served at /mcp and /mcp/{server}", 404);
+    } else if (auto twice = doubled(head)) {
+        ok = base::fault(base::errc::invalid_request, "the header " + std::string(*twice) + " came more than once", 400);
     } else {
         ok = guard_.check(head);
     }
@@ -320,7 +335,14 @@ aio::task<> front::serve_without_session(net::exchange& http, visit v, std::shar
         co_return;
     }
     who.revision = *known;
-    auto host = through_.in().sessions.open_throw_away(std::move(who));
+    auto opened = through_.in().sessions.open_throw_away(std::move(who));
+    if (!opened) {
+        auto id = std::string(m->view(m->id));
+        const auto& f = opened.error();
+        co_await refuse(http, status_of(f), mcp::code_internal, f.message, std::move(id), v.headers);
+        co_return;
+    }
+    auto host = *opened;
     co_await serve_request(http, std::move(v), host, std::move(m));
     host->end();
 }

@@ -39,6 +39,14 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         co_return;
     }
     auto session = *host;
+    const auto& bounds = through_.in().sessions.bounds();
+    if (session->gets >= bounds.streams_per_session) {
+        co_await refuse(
+            http, 429, mcp::code_invalid_request, "this session has as many streams open as limits.streams_per_session allows",
+            std::string(), v.headers
+        );
+        co_return;
+    }
     stream_rules rules{settings_, session->who().revision, false, v.headers};
     auto last = head.headers.get("last-event-id");
     if (!last) {

@@ -11,6 +11,7 @@
 #include "mcp/errors.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace sluice::gateway {
 
@@ -86,7 +87,14 @@ void gateway::start(shared_operation op) {
 
 aio::task<> gateway::run(shared_operation op) {
     co_await aio::keep_running_when_cancelled();
-    co_await walk(op);
+    // The front of an operation: whatever goes wrong in it, its host hears of it (and the log, by the nursery).
+    std::exception_ptr crash;
+    try {
+        if (!op->call->is_cancelled()) co_await walk(op);
+    } catch (...) {
+        crash = std::current_exception();
+    }
+    if (crash) deliver_error(*op, mcp::code_internal, "the gateway failed on this request; its log says how");
     if (op->call->is_cancelled()) {
         op->outcome = "cancelled";
         in_.meters.cancelled();
@@ -95,13 +103,14 @@ aio::task<> gateway::run(shared_operation op) {
     }
     op->host->end_call(*op->call);
     record(in_, *op);
+    if (crash) std::rethrow_exception(crash);
 }
 
 aio::task<> gateway::walk(shared_operation op) {
     const auto& method = *op->method;
     bool known = method.id != mcp::method::unknown && !method.capability.empty();
     if (!known || !anyone_has(in_, op->scope, method.capability)) {
-        deliver_error(*op, mcp::code_method_not_found, "Method not found: " + op->message->method_text());
+        deliver_error(*op, mcp::code_method_not_found, "Method not found: " + base::clip(op->message->method_text()));
         co_return;
     }
     switch (method.how) {

@@ -33,7 +33,7 @@ std::string text_or(const wire::message& m, wire::span where, std::string_view o
 
 hello refuse(const wire::message& m, const base::fault& f) {
     hello out;
-    out.http_status = mcp::http_status_of(f);
+    out.http_status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
     out.answer = wire::make_error(m.view(m.id), mcp::rpc_code_of(f), f.message);
     return out;
 }

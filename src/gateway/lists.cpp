@@ -163,6 +163,7 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
     std::vector<catalog::server_outcome> outcomes;
     std::vector<std::string> items;
     std::size_t failed = 0;
+    std::size_t asked = 0;
     position next;
     next.pages = plan.from ? plan.from->pages : 1;
     next.deadline_ms = plan.from ? plan.from->deadline_ms : in.pages.new_deadline();
@@ -175,6 +176,7 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
         bool goes_on = p.got && p.got->next_cursor && !p.left_out;
         if (!goes_on) next.others.push_back({name, outcomes.back().how, outcomes.back().http_status});
         if (p.left_out) continue;
+        ++asked;
         if (!p.got) {
             ++failed;
             if (!plan.from) continue;
@@ -194,7 +196,7 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
         if (*rest) next.places.push_back(std::move(**rest));
         std::move(p.got->items.begin(), p.got->items.end(), std::back_inserter(items));
     }
-    if (failed > 0 && failed == plan.parts.size()) {
+    if (failed > 0 && failed == asked) {
         deliver_nothing(in, *op, plan.parts, outcomes);
         co_return;
     }

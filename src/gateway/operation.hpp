@@ -68,6 +68,7 @@ struct operation {
     std::string server;  // "" on an aggregate of several
     std::string tool;
     std::string outcome = "ok";
+    std::string problem;  // for the log only: may name addresses and files
 
     std::string_view host_id() const { return call->host_id().text(); }
 };

@@ -12,6 +12,9 @@ namespace {
 
 // How often a waiting question looks whether its host is still there.
 constexpr auto look_every = std::chrono::seconds(1);
+// Of one call: questions at the host at once, and coroutines that also count refusals being told.
+constexpr std::size_t most_open = 16;
+constexpr std::size_t most_jobs = 128;
 constexpr auto answer_limit = std::chrono::seconds(10);
 constexpr auto farewell_limit = std::chrono::seconds(2);  // somebody waits for the end of the call
 
@@ -33,6 +36,7 @@ questions::questions(house& in, shared_operation op, std::size_t server, shared_
       last_settled_(aio::clock::now()) {}
 
 void questions::take(wire::message request) {
+    if (jobs_.size() >= most_jobs) return;  // it floods; what it asks now is never answered
     ++open_;
     auto job = relay(std::make_shared<const wire::message>(std::move(request)));
     jobs_.spawn(std::move(job));
@@ -54,6 +58,8 @@ base::result<void> questions::may_be_asked(const wire::message& request) const {
 aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
     co_await aio::keep_running_when_cancelled();
     auto allowed = may_be_asked(*request);
+    if (allowed && closing_) allowed = base::fault(base::errc::cancelled, "the call has ended");
+    if (allowed && open_ > most_open) allowed = base::fault(base::errc::too_many, "too many questions are open");
     if (!allowed) {
         co_await refuse(request, allowed.error());
     } else {

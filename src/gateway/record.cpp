@@ -1,5 +1,6 @@
 #include "gateway/record.hpp"
 
+#include "base/text.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
@@ -11,6 +12,16 @@ namespace {
 
 double seconds(aio::duration d) { return std::chrono::duration<double>(d).count(); }
 
+// Hosts can send any name; only those of the upstreams' own lists become label values.
+std::string_view known_tool(house& in, const operation& op) {
+    if (op.tool.empty()) return {};
+    if (op.outcome == "ok" && op.tool.size() <= 128) return op.tool;
+    for (std::size_t i = 0; i < in.names.size(); ++i) {
+        if (in.names.server(i).name == op.server) return in.lists.ever_had(i, "tools", op.tool) ? std::string_view(op.tool) : "other";
+    }
+    return "other";
+}
+
 }  // namespace
 
 void record(house& in, const operation& op) {
@@ -18,12 +29,13 @@ void record(house& in, const operation& op) {
     auto added = std::max(total - op.waited, aio::duration::zero());
     bool known = op.method->id != mcp::method::unknown;
     std::string_view method = known ? op.method->text : std::string_view("other");
-    in.meters.call_ended({op.server, method, op.outcome, op.tool, seconds(total), seconds(added)});
+    in.meters.call_ended({op.server, method, op.outcome, known_tool(in, op), seconds(total), seconds(added)});
     if (!sys::log_enabled(sys::log_level::info)) return;
     sys::log_line line(sys::log_level::info, "call");
     line.field("method", method).field("outcome", op.outcome);
     if (!op.server.empty()) line.field("server", op.server);
-    if (!op.tool.empty()) line.field("tool", op.tool);
+    if (!op.tool.empty()) line.field("tool", base::clip(op.tool, 128));
+    if (!op.problem.empty()) line.field("problem", base::clip(op.problem));
     if (!op.caller->open) line.field("key", op.caller->name);
     line.field("total_ms", seconds(total) * 1000).field("upstream_ms", seconds(op.waited) * 1000);
     line.field("first_byte_ms", seconds(op.first_byte) * 1000);

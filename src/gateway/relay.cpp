@@ -5,6 +5,7 @@
 #include "mcp/errors.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace sluice::gateway {
 
@@ -28,9 +29,7 @@ class waiting {
 public:
     explicit waiting(operation& op) : op_(op), since_(aio::clock::now()) {}
     void done() {
-        auto now = aio::clock::now();
-        op_.waited += now - since_;
-        if (op_.first_byte == aio::duration::zero()) op_.first_byte = now - op_.arrived;
+        op_.waited += aio::clock::now() - since_;
     }
 
 private:
@@ -62,14 +61,20 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         waiting wait(*op);
         auto step = co_await p.reply->next(until);
         wait.done();
+        if (op->first_byte == aio::duration::zero()) op->first_byte = aio::clock::now() - op->arrived;
         if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
         if (!step) {
-            bool early = step.error().code == base::errc::timeout && aio::clock::now() < p.patience();
+            // Only a wait that really lasted until its end may be taken up again: a reply that ended with a
+            // timeout of its own answers at once, for ever.
+            auto now = aio::clock::now();
+            bool early = step.error().code == base::errc::timeout && now >= until && now < p.patience();
             if (early) continue;
             co_return step.error();
         }
         if (step->what == upstream::step::kind::pause) {
-            op->call->out().push_pause(step->retry_ms);
+            if (p.what.relay_notes && mcp::allows_priming(op->host->who().revision)) {
+                op->call->out().push_pause(step->retry_ms);
+            }
             continue;
         }
         if (step->message.is_response()) co_return std::move(step->message);
@@ -89,8 +94,15 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
 }
 
 aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pulling p) {
-    auto got = co_await pull_steps(in, op, p);
+    base::result<wire::message> got;
+    std::exception_ptr crash;
+    try {
+        got = co_await pull_steps(in, op, p);
+    } catch (...) {
+        crash = std::current_exception();
+    }
     if (p.asked) co_await p.asked->close();
+    if (crash) std::rethrow_exception(crash);
     if (!got && got.error().code == base::errc::cancelled) co_await p.reply->cancel(op->call->reason());
     if (!got && got.error().code == base::errc::timeout) co_await p.reply->cancel("\"timeout\"");
     co_return got;
@@ -157,6 +169,7 @@ void deliver_fault(house& in, operation& op, std::size_t server, const base::fau
     }
     auto how = base::outcome_of(f);
     op.outcome = std::string(name_of(how));
+    op.problem = f.message;
     const auto& name = in.names.server(server).name;
     auto data = "{\"server\":" + wire::quote(name) + ",\"outcome\":\"" + op.outcome + "\"}";
     int status = op.scope.single ? mcp::http_status_of(how) : 0;

@@ -66,6 +66,21 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
     );
 }
 
+// A shortened name is looked up in what is known; only when it is not there the list is read, to its end.
+aio::task<base::result<std::vector<std::string>>> known_or_all_names(
+    house& in, shared_operation op, const mcp::method_info& list, catalog::route route, std::string name
+) {
+    const auto* known = in.lists.find(route.server, list.list_key);
+    if (known != nullptr) {
+        auto it = std::find_if(known->natives.begin(), known->natives.end(), [&](const auto& native) {
+            return shown(in, *op, list, route.server, native) == name;
+        });
+        if (it != known->natives.end()) co_return std::vector<std::string>{*it};
+    }
+    auto all = co_await fetch_all_names(in, op, list, route.server);
+    co_return all;
+}
+
 }  // namespace
 
 aio::task<base::result<catalog::route>>
@@ -76,7 +91,7 @@ find_named(house& in, shared_operation op, const mcp::method_info& list, std::st
         co_return bare;
     }
     if (!route->shortened) co_return *route;
-    auto names = co_await fetch_all_names(in, op, list, route->server);
+    auto names = co_await known_or_all_names(in, op, list, *route, name);
     if (!names) co_return names.error();
     for (const auto& native : *names) {
         if (shown(in, *op, list, route->server, native) == name) {

@@ -72,8 +72,12 @@ std::string sentence_for(std::string_view server, base::outcome o, const base::f
         case base::outcome::forbidden: return text + "it forbids this to our credentials (403)";
         case base::outcome::timeout: return text + "no answer in time; raise its timeout or look at its health";
         case base::outcome::unreachable:
-        case base::outcome::upstream_error:
-        case base::outcome::internal: return text + f.message;
+            // A lost connection is told as it is; why none was made names addresses and files.
+            if (f.code == base::errc::closed) return text + f.message;
+            return text + "it cannot be reached, or is left alone for a while after repeated failures; "
+                          "the gateway's log says more";
+        case base::outcome::upstream_error: return text + f.message;
+        case base::outcome::internal: return text + "the gateway could not ask it; its log says why";
     }
     return text;
 }

@@ -56,6 +56,7 @@ struct process : std::enable_shared_from_this<process> {
         pidfd.close(ignored);
         for (auto* one : waiting)
             one->wake();
+        if (on_end) on_end();
     }
 
     void signal_group(int number) const {
@@ -68,6 +69,7 @@ struct process : std::enable_shared_from_this<process> {
     bool ended = false;
     std::string how_it_ended;
     std::list<aio::signal_flag*> waiting;
+    std::function<void()> on_end; // set while its child object lives
 };
 
 // Whether it has ended by then; a cancelled waiter waits on, for its own clean-up depends on it.
@@ -84,12 +86,14 @@ class running_child final : public child {
 public:
     running_child(aio::executor ex, std::shared_ptr<process> it, int in, int out, int err)
         : process_(std::move(it)), in_(std::make_shared<pipe_writer>(ex, in)), out_(ex, out),
-          err_(ex, err) {
+          err_(ex, err), rest_(ex) {
+        process_->on_end = [this] { give_up_pipes_soon(); };
         process_->watch();
     }
 
     ~running_child() override {
         in_->close();
+        process_->on_end = {};
         process_->signal_group(SIGKILL);
         if (process_->guard != nullptr) process_->guard->remove(process_->pid);
         process_->guard = nullptr; // it may not outlive us
@@ -120,11 +124,23 @@ public:
     }
 
 private:
-    static aio::task<base::result<std::string>> read(pipe_end& from, std::size_t& piece) {
+    // What it wrote last is still read; but a process that left its group may hold the pipes for ever.
+    void give_up_pipes_soon() {
+        rest_.expires_after(std::chrono::milliseconds(500));
+        rest_.async_wait([this](const aio::error_code& error) {
+            if (error) return; // destroyed
+            given_up_ = true;
+            out_.cancel();
+            err_.cancel();
+        });
+    }
+
+    aio::task<base::result<std::string>> read(pipe_end& from, std::size_t& piece) {
+        if (given_up_) co_return std::string();
         std::string space(piece, '\0');
         auto got = co_await from.async_read_some(asio::buffer(space), aio::nothrow);
         auto& [error, count] = got;
-        if (error == asio::error::operation_aborted)
+        if (error == asio::error::operation_aborted && !given_up_)
             co_return base::fault(base::errc::cancelled, "cancelled");
         if (error) co_return std::string(); // the end of a pipe, however it is worded
         // A quiet pipe costs little memory, a busy one few reads.
@@ -138,6 +154,8 @@ private:
     std::shared_ptr<pipe_writer> in_;
     pipe_end out_;
     pipe_end err_;
+    aio::timer rest_;
+    bool given_up_ = false;
     std::size_t out_piece_ = 4 * 1024;
     std::size_t err_piece_ = 4 * 1024;
 };

@@ -1,5 +1,6 @@
 // All live host sessions of this process: opening, finding (only for their own principal), ending.
-// Bounds: max_sessions and sessions_per_key; over them opening fails with errc::too_many.
+// Bounds: max_sessions and sessions_per_key. At its own bound a key's longest idle session makes room,
+// for many hosts leave without DELETE; when none is idle opening fails with errc::too_many.
 #pragma once
 
 #include "aio/nursery.hpp"
@@ -23,7 +24,7 @@ public:
     // Makes the id, lists the session and starts its task.
     base::result<std::shared_ptr<session>> open(identity who);
     // A session that no id leads to, for one request without one (decision 7). End it when done.
-    std::shared_ptr<session> open_throw_away(identity who);
+    base::result<std::shared_ptr<session>> open_throw_away(identity who);
 
     // Null when unknown, ended, or another principal's: the three look the same.
     std::shared_ptr<session> find(std::string_view id, std::string_view principal);
@@ -39,11 +40,15 @@ public:
     aio::task<> shut_down();
 
 private:
-    aio::task<> run(std::shared_ptr<session> s);
+    base::result<std::shared_ptr<session>> admit(identity who, std::string key);
+    bool make_room_for(std::string_view principal);
+    aio::task<> run(std::shared_ptr<session> s, std::string key);
 
     settings bounds_;
     stream_counters counters_;
+    // By id; throw-away ones under a name that no header can hold.
     std::unordered_map<std::string, std::shared_ptr<session>> sessions_;
+    std::uint64_t next_throw_away_ = 1;
     std::map<std::string, std::size_t, std::less<>> per_key_;
     aio::nursery tasks_;
 };

@@ -1,5 +1,6 @@
 #include "session/session.hpp"
 
+#include "aio/within.hpp"
 #include "mcp/errors.hpp"
 #include "wire/message.hpp"
 
@@ -12,6 +13,13 @@ namespace {
 // Finished streams kept for resume, per session: enough for a host that lost its connection with
 // several calls open, little enough that a busy session cannot fill the memory.
 constexpr std::size_t finished_kept = 16;
+
+// How long interrupted calls have when their session ends.
+constexpr auto farewell = std::chrono::seconds(5);
+
+// Cancels of requests not seen yet, and ids seen, that are remembered: the two may cross on the way.
+constexpr auto tombstone_life = std::chrono::seconds(5);
+constexpr std::size_t remembered = 64;
 
 constexpr std::string_view standing_handle = "0";
 
@@ -112,6 +120,11 @@ session::begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint3
     }
     auto made = std::make_shared<call>(std::move(host_id), std::move(out), number);
     listed_.emplace(made->host_id(), made);
+    remember_seen(made->host_id());
+    if (auto reason = take_tombstone(made->host_id())) {
+        made->out().forgo_final();
+        made->cancel(std::move(*reason));
+    }
     return made;
 }
 
@@ -129,12 +142,33 @@ void session::cancel(const wire::token& host_id, std::string reason_json) {
     std::vector<std::shared_ptr<call>> found;
     for (auto it = first; it != last; ++it)
         found.push_back(it->second);
+    if (found.empty() && std::find(seen_.begin(), seen_.end(), host_id) == seen_.end()) {
+        if (tombstones_.size() >= remembered) tombstones_.pop_front();
+        tombstones_.push_back({host_id, std::move(reason_json), aio::clock::now() + tombstone_life});
+        return;
+    }
     for (auto& c : found) {
         if (c->is_cancelled()) continue; // its response is forgone already
         // First its stream, so that the host's request ends now, whatever the upstream takes.
         c->out().forgo_final();
         c->cancel(reason_json);
     }
+}
+
+void session::remember_seen(const wire::token& host_id) {
+    if (seen_.size() >= remembered) seen_.pop_front();
+    seen_.push_back(host_id);
+}
+
+std::optional<std::string> session::take_tombstone(const wire::token& host_id) {
+    while (!tombstones_.empty() && tombstones_.front().until < aio::clock::now()) tombstones_.pop_front();
+    auto it = std::find_if(tombstones_.begin(), tombstones_.end(), [&](const auto& t) {
+        return t.host_id == host_id;
+    });
+    if (it == tombstones_.end()) return std::nullopt;
+    auto reason = std::move(it->reason);
+    tombstones_.erase(it);
+    return reason;
 }
 
 bool session::is_busy() const {
@@ -151,11 +185,13 @@ std::size_t session::attached_streams() const {
 aio::task<> session::live() {
     co_await aio::keep_running_when_cancelled();
     while (!ending_) {
-        auto until = last_used_ + bounds_.idle_ttl;
+        // Also to let go of finished streams whose time to be resumed is over.
+        auto until = std::min(last_used_ + bounds_.idle_ttl, aio::clock::now() + bounds_.resume_window / 2);
         bool woken = co_await ended_.wait(until);
         if (woken || ending_) break;
         auto state = co_await aio::asio::this_coro::cancellation_state;
         if (state.cancelled() != aio::asio::cancellation_type::none) break;
+        prune_streams();
         if (is_busy()) touch();
         if (aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
     }
@@ -168,6 +204,10 @@ aio::task<> session::live() {
     }
     for (auto& [handle, s] : streams_)
         s->end(ending::session_ended);
+    // Interrupted calls say goodbye to their upstreams; one that is still connecting is cut off.
+    auto patience = aio::clock::now() + farewell;
+    while (calls_.size() > 0 && aio::clock::now() < patience) co_await aio::pause(std::chrono::milliseconds(10));
+    calls_.stop();
     co_await calls_.join();
     if (held_) co_await held_->close();
 }

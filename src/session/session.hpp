@@ -13,6 +13,7 @@
 #include "wire/token.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -21,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sluice::session {
@@ -89,6 +91,8 @@ public:
     const identity& who() const { return who_; }
     // What `initialize` says of the host, where the session was opened before it came. Once.
     void introduce(mcp::revision revision, std::string capabilities, std::string client_info);
+    // False when somebody has begun already.
+    bool begin_introduction() { return !std::exchange(introducing_, true); }
     bool is_introduced() const { return !who_.one_stream || introduced_; }
     aio::executor get_executor() const { return calls_.get_executor(); }
 
@@ -125,6 +129,8 @@ public:
     aio::instant last_used() const { return last_used_; }
     bool is_busy() const;  // a call under way or a stream attached
     std::size_t attached_streams() const;
+    // GETs that read a stream now; front counts them.
+    std::size_t gets = 0;
     bool is_ending() const { return ending_; }
 
     // The session's task: lives until end() or until it has been idle for its TTL, then cancels its
@@ -134,8 +140,18 @@ public:
 
 private:
     void prune_streams();
+    void remember_seen(const wire::token& host_id);
+    std::optional<std::string> take_tombstone(const wire::token& host_id);
+
+    // A cancel that came before its request.
+    struct tombstone {
+        wire::token host_id;
+        std::string reason;
+        aio::instant until;
+    };
 
     identity who_;
+    bool introducing_ = false;
     bool introduced_ = false;
     const settings& bounds_;
     stream_counters& counters_;
@@ -150,6 +166,8 @@ private:
     aio::instant last_used_;
     aio::signal_flag ended_;
     bool ending_ = false;
+    std::deque<tombstone> tombstones_;
+    std::deque<wire::token> seen_;  // the newest request ids
 };
 
 }  // namespace sluice::session

@@ -1,5 +1,6 @@
 #include "session/stream.hpp"
 
+#include "aio/within.hpp"
 #include "mcp/errors.hpp"
 #include "wire/message.hpp"
 
@@ -30,8 +31,7 @@ stream::stream(
     stream_counters& counters
 )
     : handle_(std::move(handle)), finals_left_(finals), bounds_(bounds), counters_(counters),
-      last_event_at_(aio::clock::now()), detached_at_(last_event_at_), readable_(ex),
-      detached_(ex) {}
+      last_event_at_(aio::clock::now()), detached_at_(last_event_at_), readable_(ex) {}
 
 stream::~stream() {
     counters_.bytes -= bytes_;
@@ -185,14 +185,12 @@ void stream::detach() {
     attached_ = false;
     detached_at_ = aio::clock::now();
     if (done() && fully_read()) shed_large_finals();
-    detached_.wake();
 }
 
 aio::task<> stream::wait_detached(aio::instant until) {
-    while (attached_) {
-        bool woken = co_await detached_.wait(until);
-        if (!woken) co_return;
-    }
+    // Naps, not a flag: several may wait, rarely and not for long.
+    while (attached_ && aio::clock::now() < until)
+        co_await aio::pause(std::chrono::milliseconds(5));
 }
 
 void stream::close_reader() {
@@ -201,7 +199,9 @@ void stream::close_reader() {
 }
 
 std::string stream::take(const event& e) {
-    auto it = std::find_if(log_.begin(), log_.end(), [&](const event& x) { return &x == &e; });
+    auto it = std::lower_bound(log_.begin(), log_.end(), e.position, [](const event& x, std::uint64_t p) {
+        return x.position < p;
+    });
     count(*it, -1);
     std::string bytes = std::move(it->bytes);
     it->bytes.clear();

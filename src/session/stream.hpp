@@ -140,7 +140,6 @@ private:
     aio::instant last_event_at_;
     aio::instant detached_at_;
     aio::signal_flag readable_;
-    aio::signal_flag detached_;
 };
 
 } // namespace sluice::session

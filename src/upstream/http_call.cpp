@@ -37,7 +37,7 @@ http_call::~http_call() {
 
 net::client_request http_call::make_post(bool fresh) const {
     net::client_request out;
-    out.target = session_->target();
+    out.target = target_.empty() ? session_->target() : target_;
     out.headers = session_->headers(request_.headers, opening_);
     out.body = for_this_hop(request_, id_);
     out.fresh = fresh;
@@ -156,7 +156,9 @@ http_call::moved http_call::redirected(const net::response_head& head) {
     auto there = here.resolve(*to);
     if (!there || !there->same_origin(here)) return refused(head.status);
     redirected_ = true;
-    session_->move_to(there->target);
+    // 308 is for good, 307 for this request alone.
+    if (head.status == 308) session_->move_to(there->target);
+    else target_ = there->target;
     return start(send_again(shared_from_this(), false));
 }
 
@@ -197,10 +199,10 @@ aio::task<http_call::moved> http_call::take_refusal(aio::instant until) {
     auto body = std::move(body_);
     if (whole && json && deliver_text(body) && answered_) co_return moved();
     ready_.clear();
-    // Older servers say so of a session that they have forgotten; whatever they mean, it did not
-    // run.
+    // Older servers say so of a session that they have forgotten.
     bool about_session = status == 400 && base::lower(body).find("session") != body.npos;
-    if (about_session && session_->has_session() && !opening_ && !renewed_)
+    bool again = request_.again == repeat::once; // only a 404 proves that nothing ran
+    if (about_session && again && session_->has_session() && !opening_ && !renewed_)
         co_return start(renew_and_send(shared_from_this(), generation_));
     co_return refused(status);
 }

@@ -98,6 +98,7 @@ private:
     bool repeated_ = false;
     bool renewed_ = false;
     bool redirected_ = false;
+    std::string target_; // of a 307; empty = the session's
 };
 
 } // namespace sluice::upstream

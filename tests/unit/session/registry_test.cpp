@@ -160,7 +160,7 @@ TEST_CASE("no id leads to a throw-away session, and it counts for no bound") {
     settings bounds;
     bounds.max_sessions = 1;
     with_registry(bounds, [](registry& in) -> task<> {
-        auto thrown = in.open_throw_away(of_key("alice"));
+        auto thrown = *in.open_throw_away(of_key("alice"));
         CHECK(thrown->who().id.empty());
         CHECK(in.find("", "alice") == nullptr);
         CHECK(in.size() == 0);
@@ -191,7 +191,7 @@ TEST_CASE("shutting down ends every session, cancels its calls and joins them al
             REQUIRE(opened);
             sessions.push_back(*opened);
         }
-        sessions.push_back(in.open_throw_away(of_key("alice")));
+        sessions.push_back(*in.open_throw_away(of_key("alice")));
         for (auto& s : sessions) {
             auto c = s->begin_call(wire::token::of(1), s->open_stream(1), 0);
             REQUIRE(c);
