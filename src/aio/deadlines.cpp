@@ -1,5 +1,7 @@
 #include "aio/deadlines.hpp"
 
+#include <algorithm>
+
 namespace sluice::aio {
 
 deadlines::deadlines(executor ex, duration tick) : timer_(ex), tick_(tick) {}
@@ -18,6 +20,7 @@ void deadlines::guard::move_to(instant at) {
     if (owner_ == nullptr) return;
     it_->at = at;
     it_->fired = false;
+    owner_->expect(at);
 }
 
 void deadlines::guard::disarm() {
@@ -28,29 +31,38 @@ void deadlines::guard::disarm() {
 
 deadlines::guard deadlines::arm(instant at, std::function<void()> action) {
     auto it = entries_.insert(entries_.end(), entry{at, std::move(action), false});
-    if (!ticking_) schedule();
+    expect(at);
     return {this, it};
 }
 
-void deadlines::schedule() {
-    ticking_ = true;
-    timer_.expires_after(tick_);
+void deadlines::expect(instant at) {
+    if (at == never) return;
+    // Never sooner than a tick: many deadlines close together are one sweep.
+    auto when = std::max(at, clock::now() + tick_);
+    if (when >= next_sweep_) return;
+    next_sweep_ = when;
+    timer_.expires_at(when);  // an earlier wait is cancelled by this
     timer_.async_wait([this, alive = alive_](const error_code& error) {
-        if (!*alive) return;
-        ticking_ = false;
-        if (!error) sweep();
+        if (!*alive || error) return;
+        next_sweep_ = never;
+        sweep();
     });
 }
 
 void deadlines::sweep() {
     auto now = clock::now();
+    auto earliest = never;
     // Actions only cancel waits, whose handlers run later from the loop: the list cannot change here.
     for (auto& e : entries_) {
-        if (e.fired || e.at > now) continue;
+        if (e.fired) continue;
+        if (e.at > now) {
+            earliest = std::min(earliest, e.at);
+            continue;
+        }
         e.fired = true;
         e.action();
     }
-    if (!entries_.empty()) schedule();
+    expect(earliest);
 }
 
 }  // namespace sluice::aio

@@ -44,13 +44,14 @@ public:
     [[nodiscard]] guard arm(instant at, std::function<void()> action);
 
 private:
-    void schedule();
+    // Makes sure that a sweep comes at `at` or soon after.
+    void expect(instant at);
     void sweep();
 
     timer timer_;
     duration tick_;
     std::list<entry> entries_;
-    bool ticking_ = false;
+    instant next_sweep_ = never;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

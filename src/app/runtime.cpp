@@ -37,8 +37,9 @@ runtime::runtime(aio::loop& loop, settings from)
       store_(state::make_memory_store()),
       seals_(settings_.gateway.salt_keys),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
+      bodies_(settings_.gateway.inflight_bytes),
       house_{loop,    deadlines_, names_, lists_, authoriser_, sessions_, meters_,
-             pages_, settings_.registry_digest, {}, {}, settings_.gateway},
+             pages_, bodies_, settings_.registry_digest, {}, {}, settings_.gateway},
       gateway_(house_),
       chores_(loop.get_executor(), "app") {}
 
@@ -127,6 +128,7 @@ std::vector<sys::gauge_reading> runtime::read_gauges() {
     all.push_back(reading("sluice_streams", "Host streams being read", number(sessions_.streams_attached())));
     all.push_back(reading("sluice_calls_in_flight", "Calls under way", number(sessions_.calls_under_way())));
     all.push_back(reading("sluice_loop_lag_seconds", "How late the event loop's last tick was", loop_lag_));
+    all.push_back(reading("sluice_request_bytes", "Bytes of requests under way", number(bodies_.used())));
     const auto& streams = sessions_.counters();
     all.push_back(reading("sluice_stream_bytes", "Bytes kept for hosts' streams", number(streams.bytes)));
     const auto& http = listener_->counters();

@@ -55,6 +55,7 @@ private:
     std::unique_ptr<state::store> store_;
     sys::sealer seals_;
     gateway::pager pages_;
+    sys::budget bodies_;
     gateway::house house_;
     gateway::gateway gateway_;
     std::unique_ptr<front::front> front_;

@@ -178,6 +178,14 @@ front::find_session(const net::request_head& head, const visit& v) {
     return host;
 }
 
+std::shared_ptr<sys::budget::share> front::make_room(const net::request_head& head) {
+    auto& in = through_.in();
+    // Before a byte is read: a body of unknown length may become as long as any.
+    auto length = base::parse_unsigned(head.headers.get("content-length").value_or(""));
+    auto bytes = std::min<std::size_t>(length.value_or(settings_.limits.max_body_bytes), settings_.limits.max_body_bytes);
+    return in.bodies.take(bytes, in.sessions.counters().bytes);
+}
+
 aio::task<> front::serve_post(net::exchange& http, visit v) {
     const auto& headers = http.head().headers;
     auto type = headers.get("content-type");
@@ -188,6 +196,16 @@ aio::task<> front::serve_post(net::exchange& http, visit v) {
     if (!accepts(headers, "application/json") || !accepts(headers, "text/event-stream")) {
         co_await refuse(
             http, 406, mcp::code_invalid_request, "Accept must list application/json and text/event-stream", std::string(),
+            v.headers
+        );
+        co_return;
+    }
+    v.held = make_room(http.head());
+    if (!v.held) {
+        v.headers.emplace_back("Retry-After", "1");
+        co_await refuse(
+            http, 503, mcp::code_internal,
+            "the gateway holds as many bytes of messages as limits.inflight_bytes allows; try again", std::string(),
             v.headers
         );
         co_return;
@@ -268,6 +286,7 @@ base::result<void> front::begin(
     op->method = &mcp::describe(m->method_text());
     op->message = std::move(m);
     op->headers = v.upward;
+    op->held = v.held;
     op->arrived = arrived;
     through_.start(std::move(op));
     return {};

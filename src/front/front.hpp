@@ -33,6 +33,7 @@ private:
         endpoint at = endpoint::streamable;
         extra_headers headers;  // CORS and debugging, for whatever answer
         std::shared_ptr<const net::fields> upward;
+        std::shared_ptr<sys::budget::share> held;  // room for the body, as long as it is under way
     };
 
     aio::task<base::result<visit>> admit(net::exchange& http);
@@ -62,6 +63,8 @@ private:
                              std::shared_ptr<session::stream> out, std::shared_ptr<const wire::message> m,
                              std::uint32_t number, aio::instant arrived);
     void explain(visit& v, const net::request_head& head) const;
+    // Room for the body of a request within gateway.inflight_bytes; null when there is none.
+    std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
     extra_headers cors(const net::request_head& head) const;
 
     gateway::gateway& through_;

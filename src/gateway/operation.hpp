@@ -13,6 +13,7 @@
 #include "net/http.hpp"
 #include "policy/access.hpp"
 #include "session/registry.hpp"
+#include "sys/budget.hpp"
 #include "sys/meters.hpp"
 #include "upstream/server.hpp"
 #include "wire/message.hpp"
@@ -43,6 +44,7 @@ struct house {
     session::registry& sessions;
     sys::meters& meters;
     pager& pages;
+    sys::budget& bodies;   // of hosts' requests under way
     std::string registry;  // digest of the effective configuration
     std::vector<std::unique_ptr<upstream::server>> servers;  // configuration order
     std::vector<known_peer> peers;                           // same order
@@ -58,6 +60,7 @@ struct operation {
     const mcp::method_info* method = nullptr;
     std::shared_ptr<const net::fields> headers;  // the host's; only configured names go up
     aio::instant arrived;
+    std::shared_ptr<sys::budget::share> held;  // of house::bodies, for the message
 
     // For the one line at the end.
     aio::duration waited{0};  // for upstreams

@@ -13,6 +13,7 @@ namespace {
 // How often a waiting question looks whether its host is still there.
 constexpr auto look_every = std::chrono::seconds(1);
 constexpr auto answer_limit = std::chrono::seconds(10);
+constexpr auto farewell_limit = std::chrono::seconds(2);  // somebody waits for the end of the call
 
 std::string mode_of(const wire::message& request) {
     auto params = request.view(request.params);
@@ -117,7 +118,9 @@ void questions::withdraw(const session::ask& ask, std::string_view reason) {
 aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base::fault why) {
     int code = why.code == base::errc::method_not_found ? mcp::code_method_not_found : mcp::code_internal;
     auto bytes = wire::make_error(request->view(request->id), code, why.message);
-    [[maybe_unused]] auto sent = co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
+    bool leaving = closing_ || op_->host->is_ending();
+    auto until = aio::clock::now() + (leaving ? farewell_limit : answer_limit);
+    [[maybe_unused]] auto sent = co_await link_->notify(std::move(bytes), until);
     in_.meters.question_ended(request->method_text(), name_of(why.code));
 }
 

@@ -202,6 +202,15 @@ class Answer:
                 return line if found else None
             self.text_buffer += data
 
+    def comment(self, timeout=None):
+        """The next thing on the stream, which must be a comment."""
+        until = time.monotonic() + (timeout or self.timeout)
+        line = b''
+        while line == b'':
+            line = self._sse_line(until)
+        assert line is not None and line.startswith(b':'), line
+        return line
+
     def event(self, timeout=None):
         """The next event, or None at the end of the stream."""
         return next(self.events(timeout), None)

@@ -45,9 +45,10 @@ class Call:
     async def note(self, method, params_raw):
         await self.sink.send('{"jsonrpc":"2.0","method":"%s","params":%s}' % (method, params_raw))
 
-    async def ask(self, method, params_raw, id_raw, via='call'):
+    async def ask(self, method, params_raw, id_raw=None, via='call'):
         """A request to the host, on this call's stream or the session's own; the exact answer, or None when
         the call was cancelled before."""
+        id_raw = id_raw or '"ask-%d"' % next(self.script.counter)
         answer = asyncio.get_running_loop().create_future()
         self.script.asking[(self.session, id_raw)] = answer
         raw = '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' % (id_raw, method, params_raw)
@@ -144,17 +145,6 @@ class Script:
         return [d for k, d in self.events if k == kind]
 
     # ---- the protocol ------------------------------------------------------------------
-    async def notification(self, text, session):
-        method = json.loads(rawjson.get(text, 'method'))
-        if method != 'notifications/cancelled':
-            return
-        target = rawjson.get(text, 'params', 'requestId')
-        call = self.calls.get((session, target))
-        self.event('cancelled', id=target, matched=call is not None, tool=call.name if call else None,
-                   reason=rawjson.get(text, 'params', 'reason'), session=session)
-        if call:
-            call.cancelled.set()
-
     async def response(self, text, session):
         """An answer to a question of ours; every one is an event, late and double ones too."""
         id = rawjson.get(text, 'id')

@@ -97,6 +97,16 @@ async def flood(call):
     await call.text_result('flood done')
 
 
+async def ask(call):
+    """Asks the host `method` with `params`, and answers with the exact text of what came back."""
+    params = call.arguments.get('params', {})
+    raw = rawjson.get(call.params, 'arguments', 'params') if params else '{}'
+    answer = await call.ask(call.arguments.get('method', 'elicitation/create'), raw)
+    if answer is None:
+        return await call.sink.close()
+    await call.text_result(rawjson.get(answer, 'result') or rawjson.get(answer, 'error'))
+
+
 async def big(call):
     size = int(call.arguments.get('mib', 1) * (1 << 20))
     await call.text_result('b' * size)
@@ -153,6 +163,6 @@ async def run(call):
         return await call.sink.fault(call.arguments['kind'], call)
     if call.name in ('stall', 'cut', 'dribble', 'polling', 'breaks'):
         return await call.sink.fault(call.name, call)
-    if call.name in NAMES and own:
+    if call.name in (*NAMES, 'ask') and own:
         return await own(call)
     await call.text_result('%s of %s' % (call.name, call.script.name))

@@ -74,6 +74,18 @@ def python_sdk_legacy(plan):
     return _json([PYTHON, HERE / "py_sdk.py", json.dumps(plan), "mcp", "legacy"], tool_env())
 
 
+def sdk1_sse(plan):
+    return _json([NODE, HERE / "sdk1.mjs", json.dumps(plan), "sse"], tool_env())
+
+
+def python_sse(plan):
+    return _json([PYTHON, HERE / "py_sdk.py", json.dumps(plan), "mcp-sse", "legacy"], tool_env())
+
+
+def python_sse_auto(plan):
+    return _json([PYTHON, HERE / "py_sdk.py", json.dumps(plan), "mcp-sse", "auto"], tool_env())
+
+
 def fastmcp(plan):
     return _json([PYTHON, HERE / "py_sdk.py", json.dumps(plan), "fastmcp", "auto"], tool_env())
 
@@ -145,3 +157,5 @@ def claude(plan):
 
 HOSTS = {"sdk1": sdk1, "sdk2-legacy": sdk2_legacy, "sdk2-auto": sdk2_auto, "inspector": inspector, "mcpc": mcpc,
          "claude": claude, "python-sdk": python_sdk, "python-sdk-legacy": python_sdk_legacy, "fastmcp": fastmcp}
+# Hosts of the older HTTP+SSE transport; url in their plans is the stream's.
+SSE_HOSTS = {"sdk1-sse": sdk1_sse, "python-sse": python_sse, "python-sse-auto": python_sse_auto}

@@ -1,4 +1,4 @@
-"""Stock hosts: the Python SDK's client and FastMCP's.   py_sdk.py PLAN_JSON mcp|fastmcp auto|legacy
+"""Stock hosts: the Python SDK's client and FastMCP's.   py_sdk.py PLAN_JSON mcp|mcp-sse|fastmcp auto|legacy
 
 One JSON document on stdout, as hosts/steps.mjs writes it; leaving the client ends the session."""
 import asyncio
@@ -19,10 +19,21 @@ async def pages(fetch, key):
             return items
 
 
-def connect(which, url, mode):
-    if which == "mcp":
+def answering(answer):
+    """A callback that gives the plan's answer to every elicitation."""
+    async def answer_it(context, params):
+        from mcp.types import ElicitResult
+        return ElicitResult(**answer)
+    return answer_it
+
+
+def connect(which, plan, mode):
+    url, ask = plan["url"], plan.get("ask")
+    if which in ("mcp", "mcp-sse"):
         from mcp import Client
-        return Client(url, mode=mode)
+        from mcp.client.sse import sse_client
+        return Client(sse_client(url) if which == "mcp-sse" else url, mode=mode,
+                      elicitation_callback=answering(ask["answer"]) if ask else None)
     from fastmcp import Client
     return Client(url, mode=mode)
 
@@ -30,13 +41,13 @@ def connect(which, url, mode):
 async def call(which, client, step, progress):
     async def note(value, total=None, message=None):
         progress.append(value)
-    if which == "mcp":
+    if which in ("mcp", "mcp-sse"):
         return await client.call_tool(step["tool"], step["args"], progress_callback=note)
     return await client.call_tool(step["tool"], step["args"], progress_handler=note)
 
 
 async def run(plan, which, mode):
-    async with connect(which, plan["url"], mode) as client:
+    async with connect(which, plan, mode) as client:
         answer = {
             "tools": [tool.name for tool in await pages(client.list_tools, "tools")],
             "prompts": [prompt.name for prompt in await pages(client.list_prompts, "prompts")],
@@ -55,6 +66,9 @@ async def run(plan, which, mode):
                 "resource": getattr(read, "contents", read)[0].text,
                 "prompt": prompt.messages[0].content.text,
             })
+        if plan.get("ask"):
+            result = await call(which, client, {"tool": plan["ask"]["tool"], "args": {}}, [])
+            answer["asked"] = [getattr(block, "text", "") for block in result.content]
     answer["terminated"] = True
     print(json.dumps(answer))
 

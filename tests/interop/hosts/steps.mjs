@@ -41,6 +41,10 @@ export async function run(client, transport, plan, callTool) {
       prompt: prompt.content.text,
     });
   }
+  if (plan.ask) {
+    const result = await callTool(client, { name: plan.ask.tool, arguments: {} });
+    answer.asked = result.content.map((block) => block.text ?? '');
+  }
   await transport.terminateSession?.();
   answer.terminated = true;
   await client.close();

@@ -35,6 +35,34 @@ TEST_CASE("names may be percent-encoded, also the comma") {
         CHECK(names(path) == "(none)");
 }
 
+TEST_CASE("the stream of HTTP+SSE and where its hosts post are below each endpoint") {
+    auto at = [](std::string_view path, std::string_view mount = {}) {
+        auto found = find_route(path, mount);
+        REQUIRE(found);
+        return found->at;
+    };
+    using sluice::front::endpoint;
+    CHECK(at("/mcp") == endpoint::streamable);
+    for (std::string path : {"/mcp/sse", "/a/mcp/sse", "/mcp/a/sse", "/mcp/messages/sse"}) {
+        CAPTURE(path);
+        CHECK(at(path) == endpoint::sse);
+        CHECK(at(path + "/") == endpoint::sse);
+        CHECK(at(path + "/messages") == endpoint::sse_messages);
+    }
+    CHECK(names("/mcp/sse") == "");
+    CHECK(names("/a,b/mcp/sse") == "a,b");
+    CHECK(names("/mcp/a,b/sse/messages") == "a,b");
+    CHECK(at("/tools/mcp/sse", "/tools") == endpoint::sse);
+    for (auto path :
+         {"/sse",
+          "/sse/messages",
+          "/mcp/a/b/sse",
+          "//mcp/sse",
+          "/mcp//sse",
+          "/mcp/sse/sse/messages/x"})
+        CHECK(names(path) == "(none)");
+}
+
 TEST_CASE("no other path is ours") {
     for (auto path :
          {"",

@@ -42,6 +42,7 @@ struct town {
             *sessions,
             meters,
             *pages,
+            bodies,
             "digest",
             {},
             {},
@@ -135,6 +136,7 @@ struct town {
     std::unique_ptr<sys::sealer> sealer;
     std::unique_ptr<state::store> store;
     std::unique_ptr<pager> pages;
+    sys::budget bodies{64 * 1024 * 1024};
     std::unique_ptr<catalog::directory> names;
     catalog::index lists;
     policy::authoriser authoriser{policy::settings{}};

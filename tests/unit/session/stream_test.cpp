@@ -258,3 +258,24 @@ TEST_CASE("a stream that dies takes its bytes off the count of all streams") {
     one.reset();
     CHECK(p.counters.bytes == 2);
 }
+
+TEST_CASE("what was sent on a stream that is never resumed is not kept") {
+    place p;
+    auto s = p.make(0);
+    s->push_final("a");
+    s->push_note("bc");
+    run(p.on, [](stream& from) -> task<> {
+        from.attach(0);
+        auto first = co_await from.next(aio::clock::now());
+        REQUIRE(first);
+        from.forget_sent();
+        CHECK(from.kept_bytes() == 2);
+        auto second = co_await from.next(aio::clock::now());
+        REQUIRE(second);
+        CHECK((*second)->bytes == "bc");
+        from.forget_sent();
+        CHECK(from.kept_bytes() == 0);
+        CHECK(from.fully_read());
+        from.detach();
+    }(*s));
+}
