@@ -292,7 +292,7 @@ def test_a_stream_that_closes_during_a_question_is_an_error_upstream_and_no_deci
     host.accepted(host.call_text('ask', {'params': FORM}))
     host.question('elicitation/create')
     host.leave()
-    answered = up.wait_event('answered')
+    answered = up.wait_event('answer')
     assert rawjson.get(answered['text'], 'error') and 'action' not in answered['text']
     up.wait_event('deleted', session=answered['session'])
 
@@ -302,7 +302,7 @@ def test_a_question_of_a_call_that_is_cancelled_is_taken_back(asking):
     host.accepted(host.call_text('ask', {'params': FORM}, id=8))
     question = host.question('elicitation/create')
     host.cancel(8)
-    answered = up.wait_event('answered')
+    answered = up.wait_event('answer')
     assert rawjson.get(answered['text'], 'error') and 'action' not in answered['text']
     taken = host.wait(lambda m: '"notifications/cancelled"' in m)
     assert rawjson.get(taken, 'params', 'requestId') == rawjson.get(question, 'id')
