@@ -21,7 +21,8 @@ bool hearing::may_see(const wire::message& note) const {
     }
     // Ends of questions and progress belong to calls that are over; anything else has one addressee
     // only where the upstream session is the host's own.
-    bool of_a_call = note.method_is("notifications/cancelled") || note.method_is("notifications/progress");
+    bool of_a_call =
+        note.method_is("notifications/cancelled") || note.method_is("notifications/progress");
     return !of_a_call && !shared;
 }
 
@@ -34,8 +35,12 @@ void hearing::heard(const wire::message& note) {
     if (may_see(note)) host_.standing().push_note(wire::rewrite(note, {}));
 }
 
-void hearing::reopened() { of_.set_up_again(server_); }
+void hearing::reopened() {
+    of_.set_up_again(server_);
+}
 
-void hearing::lost() { of_.come_back(server_); }
+void hearing::lost() {
+    of_.come_back(server_);
+}
 
 } // namespace sluice::gateway

@@ -1,6 +1,6 @@
-// What one upstream says outside calls, on its way to one host session: who may see it, and how often.
-// Hung on the upstream's link as its listener; owned by the session's links.
-// Spec: list_changed, resources/updated and logging notifications; "Listening for Messages".
+// What one upstream says outside calls, on its way to one host session: who may see it, and how
+// often. Hung on the upstream's link as its listener; owned by the session's links. Spec:
+// list_changed, resources/updated and logging notifications; "Listening for Messages".
 #pragma once
 
 #include "gateway/operation.hpp"
@@ -31,8 +31,8 @@ private:
     std::size_t server_;
 };
 
-// Whether the level of a logging notification is one that this host asked for. A host that asked for
-// none takes what its own upstream session sends, and nothing of an upstream that others share.
+// Whether the level of a logging notification is one that this host asked for. A host that asked
+// for none takes what its own upstream session sends, and nothing of an upstream that others share.
 bool asked_for_level(const session::session& host, const wire::message& note, bool shared);
 
 } // namespace sluice::gateway

@@ -23,9 +23,11 @@ bool has_flag(std::string_view capabilities, std::string_view kind, std::string_
     return found && *found == "true";
 }
 
-std::string uri_params(const std::string& uri) { return "{\"uri\":" + wire::quote(uri) + "}"; }
+std::string uri_params(const std::string& uri) {
+    return "{\"uri\":" + wire::quote(uri) + "}";
+}
 
-}  // namespace
+} // namespace
 
 bool is_list_change(const wire::message& note) {
     return note.method_is("notifications/tools/list_changed") ||
@@ -49,7 +51,9 @@ ask_quietly(shared_link link, std::string method, std::string params, aio::insta
         if (m.is_response()) co_return std::move(step->message);
         if (!m.is_request()) continue;
         auto refusal = wire::make_error(
-            m.view(m.id), mcp::code_invalid_params, "there is no call that this request could belong to"
+            m.view(m.id),
+            mcp::code_invalid_params,
+            "there is no call that this request could belong to"
         );
         [[maybe_unused]] auto told = co_await link->notify(std::move(refusal), until);
     }
@@ -72,7 +76,9 @@ void session_links::listen() {
     listen_where_worth();
 }
 
-void session_links::listen_for_level() { listen_where_worth(); }
+void session_links::listen_for_level() {
+    listen_where_worth();
+}
 
 void session_links::listen_where_worth() {
     for (auto& [server, s] : slots_) {
@@ -118,14 +124,17 @@ bool session_links::unsubscribed(std::size_t server, const std::string& uri) {
     return last || !is_shared(in_.names.server(server));
 }
 
-// An update may name a part of what was subscribed. What comes to the host's own upstream session was
-// meant for it, whatever it names.
-bool session_links::asked_for_updates(std::size_t server, const std::string& uri, bool shared) const {
+// An update may name a part of what was subscribed. What comes to the host's own upstream session
+// was meant for it, whatever it names.
+bool session_links::asked_for_updates(std::size_t server, const std::string& uri, bool shared)
+    const {
     auto found = slots_.find(server);
     if (found == slots_.end()) return false;
     const auto& mine = found->second->subscriptions;
     if (!shared) return !mine.empty();
-    return std::any_of(mine.begin(), mine.end(), [&](const auto& one) { return uri.starts_with(one.first); });
+    return std::any_of(mine.begin(), mine.end(), [&](const auto& one) {
+        return uri.starts_with(one.first);
+    });
 }
 
 void session_links::list_changed(const wire::message& note, session::stream* call) {
@@ -167,7 +176,8 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
     auto link = s.link;
     if (!link) co_return;
     auto limit = in_.names.server(server).timeout;
-    if (level_too && !host_.log_level().empty()) co_await set_level(link, aio::clock::now() + limit);
+    if (level_too && !host_.log_level().empty())
+        co_await set_level(link, aio::clock::now() + limit);
     std::vector<std::string> uris;
     for (const auto& [uri, sure] : s.subscriptions) {
         if (sure) uris.push_back(uri);
@@ -175,7 +185,8 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
     for (const auto& uri : uris) {
         auto until = aio::clock::now() + limit;
         // Refused or not: the host reads it again and sees.
-        [[maybe_unused]] auto answer = co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
+        [[maybe_unused]] auto answer =
+            co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
         if (closing_) co_return;
         if (!s.subscriptions.contains(uri)) continue;
         host_.standing().push_note(
@@ -221,4 +232,4 @@ aio::task<> session_links::leave_shared(std::size_t server, slot& s) {
     }
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

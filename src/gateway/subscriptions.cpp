@@ -33,7 +33,9 @@ aio::task<> subscribe(house& in, shared_operation op, std::string uri) {
     auto& links = links_of(in, *op->host);
     uri_hooks hooks;
     hooks.before = [&links, uri](std::size_t server) { links.subscribing(server, uri); };
-    hooks.after = [&links, uri](std::size_t server, bool done) { links.subscribed(server, uri, done); };
+    hooks.after = [&links, uri](std::size_t server, bool done) {
+        links.subscribed(server, uri, done);
+    };
     co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(hooks));
 }
 
@@ -57,7 +59,7 @@ aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
     co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(none));
 }
 
-}  // namespace
+} // namespace
 
 aio::task<> run_watch(house& in, shared_operation op) {
     auto uri = op->message->string_at(op->message->uri);
@@ -77,4 +79,4 @@ aio::task<> run_watch(house& in, shared_operation op) {
     }
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

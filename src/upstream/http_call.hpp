@@ -31,8 +31,8 @@ public:
     // connection can serve again.
     void abandon();
 
-    // A message for this call that came down the session's standing stream. False: not for it, or it
-    // takes nothing any more.
+    // A message for this call that came down the session's standing stream. False: not for it, or
+    // it takes nothing any more.
     bool takes_questions() const;
     bool inject(wire::message message);
 

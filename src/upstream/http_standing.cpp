@@ -73,8 +73,8 @@ void http_session::deliver_standing(wire::message message) {
     if (call == nullptr || !call->inject(message)) answer(message);
 }
 
-// Progress goes to the call whose token it names, the end of a question to the call it was asked in,
-// anything else to those who listen.
+// Progress goes to the call whose token it names, the end of a question to the call it was asked
+// in, anything else to those who listen.
 void http_session::deliver_note(wire::message message) {
     if (message.method_is("notifications/progress")) {
         for (auto* call : calls_) {

@@ -1,5 +1,5 @@
-// Those who hear what one upstream session says outside calls. A listener may be added, or end, while
-// the others are told.
+// Those who hear what one upstream session says outside calls. A listener may be added, or end,
+// while the others are told.
 #pragma once
 
 #include "upstream/link.hpp"

@@ -57,7 +57,7 @@ class Asking:
     def __init__(self, host, arguments, **rest):
         self.host = host
         self.messages = []
-        self.answer = host.start_call('ask', arguments, **rest).answer()
+        self.answer = host.start_call('quiz', arguments, **rest).answer()
         self.texts = self.arriving()
 
     def arriving(self):

@@ -191,7 +191,7 @@ def test_a_hundred_crossed_questions_of_two_hosts(way, fakes, stdio_fakes, gatew
 def test_questions_on_the_aggregate(up, asked, revision, hosts, gateways):
     gateway = gateways({'up': up.entry(**ALLOWED)})
     host = hosts(gateway.mcp_url, capabilities=CAN, revision=revision).open()
-    answer = host.begin('POST', host.text('tools/call', '{"name":"up-ask","arguments":%s}'
+    answer = host.begin('POST', host.text('tools/call', '{"name":"up-quiz","arguments":%s}'
                                           % rawjson.dumps(up.arguments()))).answer()
     texts = (e.text for e in answer.events() if e.text)
     question = next(texts)
@@ -204,7 +204,7 @@ def test_questions_on_the_aggregate(up, asked, revision, hosts, gateways):
 def test_a_question_reaches_a_host_of_the_older_transport(up, gateways):
     gateway = gateways({'up': up.entry(**ALLOWED)})
     host = SseHost(gateway.server_url('up') + '/sse', capabilities=CAN).open()
-    request = host.call_text('ask', up.arguments())
+    request = host.call_text('quiz', up.arguments())
     host.accepted(request)
     question = host.question(ELICIT)
     host.accepted('{"jsonrpc":"2.0","id":%s,"result":%s}' % (rawjson.get(question, 'id'), BIG))

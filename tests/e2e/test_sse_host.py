@@ -11,7 +11,7 @@ from kit import R1, R4, http, key, progress_notes, sse, text_of
 
 FORM = {'message': 'Your name?', 'requestedSchema': {'type': 'object', 'properties': {'name': {'type': 'string'}}}}
 URL_FORM = {'mode': 'url', 'message': 'Sign in', 'url': 'https://example.com/in?a=1', 'elicitationId': 'e-1'}
-ASKING = tools.NAMES
+ASKING = [*tools.NAMES, 'ask']
 
 
 @pytest.fixture
@@ -268,7 +268,7 @@ ANSWERS = ['{"action":"accept","content":{"name":"\\u00e9","n":1.0}}', '{"action
 @pytest.mark.parametrize('params', [FORM, URL_FORM], ids=['form', 'url'])
 def test_a_question_and_its_answer_travel_exactly(asking, params, answer):
     host, up = asking
-    request = host.call_text('question', {'params': params})
+    request = host.call_text('ask', {'params': params})
     host.accepted(request)
     question = host.question('elicitation/create')
     assert rawjson.get(question, 'params') == rawjson.dumps(params)
@@ -279,7 +279,7 @@ def test_a_question_and_its_answer_travel_exactly(asking, params, answer):
 def test_sampling_travels_too(asking):
     host, up = asking
     params = {'messages': [{'role': 'user', 'content': {'type': 'text', 'text': 'hi'}}], 'maxTokens': 5}
-    request = host.call_text('question', {'method': 'sampling/createMessage', 'params': params})
+    request = host.call_text('ask', {'method': 'sampling/createMessage', 'params': params})
     host.accepted(request)
     question = host.question('sampling/createMessage')
     said = '{"role":"assistant","content":{"type":"text","text":"yo"},"model":"m","stopReason":"endTurn"}'
@@ -289,7 +289,7 @@ def test_sampling_travels_too(asking):
 
 def test_a_stream_that_closes_during_a_question_is_an_error_upstream_and_no_decision(asking):
     host, up = asking
-    host.accepted(host.call_text('question', {'params': FORM}))
+    host.accepted(host.call_text('ask', {'params': FORM}))
     host.question('elicitation/create')
     host.leave()
     answered = up.wait_event('answer')
@@ -299,7 +299,7 @@ def test_a_stream_that_closes_during_a_question_is_an_error_upstream_and_no_deci
 
 def test_a_question_of_a_call_that_is_cancelled_is_taken_back(asking):
     host, up = asking
-    host.accepted(host.call_text('question', {'params': FORM}, id=8))
+    host.accepted(host.call_text('ask', {'params': FORM}, id=8))
     question = host.question('elicitation/create')
     host.cancel(8)
     answered = up.wait_event('answer')
@@ -312,6 +312,6 @@ def test_a_question_of_a_call_that_is_cancelled_is_taken_back(asking):
 def test_a_host_that_declared_nothing_is_not_asked(gateways, fakes, sse_hosts):
     up = fakes('up', tool_names=ASKING)
     host = sse_hosts(gateways({'up': http(up, allow_elicitation=True)}).server_url('up') + '/sse').open()
-    got = host.do(host.call_text('question', {'params': FORM}))
+    got = host.do(host.call_text('ask', {'params': FORM}))
     assert json.loads(text_of(rawjson.get(got, 'result')))['code'] == -32601
     assert not [m for m in host.inbox if rawjson.get(m, 'method')]

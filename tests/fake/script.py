@@ -145,6 +145,17 @@ class Script:
         return [d for k, d in self.events if k == kind]
 
     # ---- the protocol ------------------------------------------------------------------
+    async def notification(self, text, session):
+        method = json.loads(rawjson.get(text, 'method'))
+        if method != 'notifications/cancelled':
+            return
+        target = rawjson.get(text, 'params', 'requestId')
+        call = self.calls.get((session, target))
+        self.event('cancelled', id=target, matched=call is not None, tool=call.name if call else None,
+                   reason=rawjson.get(text, 'params', 'reason'), session=session)
+        if call:
+            call.cancelled.set()
+
     async def response(self, text, session):
         """An answer to a question of ours; every one is an event, late and double ones too."""
         id = rawjson.get(text, 'id')

@@ -13,7 +13,7 @@ ERROR = '{"code":-32055,"message":"custom \u00e9","data":{"n":9007199254740993,"
 LONGEST = 60  # seconds after which a waiting tool gives up, so that nothing outlives a failed test
 
 NAMES = ['exact', 'err', 'slow', 'progress', 'echo', 'late', 'flood', 'big', 'whoami', 'pid', 'logs',
-         'fault', 'stall', 'cut', 'dribble', 'polling', 'breaks', 'env', 'crash', 'noise', 'stderr', 'fork', 'iserror', 'ask', 'say', 'question']
+         'fault', 'stall', 'cut', 'dribble', 'polling', 'breaks', 'env', 'crash', 'noise', 'stderr', 'fork', 'iserror', 'quiz', 'say']
 
 
 async def exact(call):
@@ -97,7 +97,7 @@ async def flood(call):
     await call.text_result('flood done')
 
 
-async def question(call):
+async def ask(call):
     """Asks the host `method` with `params`, and answers with the exact text of what came back."""
     params = call.arguments.get('params', {})
     raw = rawjson.get(call.params, 'arguments', 'params') if params else '{}'
@@ -140,7 +140,7 @@ async def fork(call):
     await call.text_result(str(child.pid))
 
 
-async def ask(call):
+async def quiz(call):
     """Asks the host `method` with exact `params` under an exact `id`; the text is the answer as it came."""
     a = call.arguments
     answer = await call.ask(a['method'], a.get('params', '{}'), a.get('id', '"q"'), a.get('via', 'call'))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aio/channel.hpp"
+#include "upstream/listeners.hpp"
 #include "upstream/server.hpp"
 
 #include <deque>
@@ -133,6 +134,9 @@ public:
         std::unique_ptr<upstream::reply> reply = std::make_unique<fake_reply>(with);
         co_return reply;
     }
+    void add_listener(std::weak_ptr<upstream::listener> who) override {
+        hearers.add(std::move(who));
+    }
     aio::task<base::result<void>> notify(std::string bytes, aio::instant) override {
         notes_->notified.push_back(std::move(bytes));
         co_return base::result<void>();
@@ -143,6 +147,8 @@ public:
         co_return;
     }
     bool usable() const override { return usable_; }
+
+    upstream::listeners hearers;
 
 private:
     aio::executor ex_;
