@@ -243,6 +243,12 @@ aio::task<> demo_site::listen(net::exchange& ex) {
     sent = co_await ex.finish();
 }
 
+aio::task<> finish(net::http_server& server, bool& done) {
+    co_await aio::keep_running_when_cancelled();
+    co_await server.drain(std::chrono::seconds(2));
+    done = true;
+}
+
 } // namespace
 
 int demo_over_http(std::uint16_t port, demo::options wanted) {
@@ -258,16 +264,19 @@ int demo_over_http(std::uint16_t port, demo::options wanted) {
         return 2;
     }
     aio::nursery nursery(loop.get_executor(), "demo");
+    bool done = false;
     aio::asio::signal_set signals(loop, SIGINT, SIGTERM);
     signals.async_wait([&](aio::error_code failed, int) {
         if (failed) return;
         site.end_everything();
-        nursery.spawn(server.drain(std::chrono::seconds(2)));
+        nursery.spawn(finish(server, done));
     });
     // Only now: who reads the line may send the signal at once.
     std::printf("demo upstream on http://127.0.0.1:%u/mcp\n", unsigned(server.port()));
     std::fflush(stdout);
-    loop.run();
+    // Not until the loop has no work: a sweep for deadlines may be waiting yet.
+    while (!done || nursery.size() > 0)
+        loop.run_one();
     return 0;
 }
 
