@@ -19,7 +19,9 @@ std::vector<std::size_t> directory::find(std::string_view name) const {
 }
 
 bool directory::is_server_name(std::string_view name) const {
-    return std::any_of(servers_.begin(), servers_.end(), [&](const auto& s) { return s.is_called(name); });
+    return std::any_of(servers_.begin(), servers_.end(), [&](const auto& s) {
+        return s.is_called(name);
+    });
 }
 
 std::string
@@ -44,14 +46,18 @@ std::string directory::native_of(std::size_t server, std::string_view shown, boo
     return std::string(shown);
 }
 
-std::optional<route> directory::resolve(const scope& where, std::string_view name, bool tool) const {
-    if (where.single) return route{where.servers.front(), native_of(where.servers.front(), name, tool)};
+std::optional<route>
+directory::resolve(const scope& where, std::string_view name, bool tool) const {
+    if (where.single)
+        return route{where.servers.front(), native_of(where.servers.front(), name, tool)};
     std::vector<std::string_view> prefixes;
-    for (auto index : where.servers) prefixes.emplace_back(servers_[index].prefix());
+    prefixes.reserve(where.servers.size());
+    for (auto index : where.servers)
+        prefixes.emplace_back(servers_[index].prefix());
     auto split = mcp::split_public_name(naming_, prefixes, name);
     if (!split) return std::nullopt;
     auto server = where.servers[split->prefix_index];
     return route{server, native_of(server, split->native, tool), split->shortened};
 }
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

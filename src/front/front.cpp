@@ -120,6 +120,7 @@ void front::explain(visit& v, const net::request_head& head) const {
              (own ? "x-sluice-api-key" : alias ? "x-litellm-api-key" : "Authorization");
     }
     std::vector<std::string> servers;
+    servers.reserve(v.where.servers.size());
     for (auto server : v.where.servers) servers.push_back(through_.in().names.server(server).name);
     v.headers.emplace_back("X-Sluice-Debug-Auth", by);
     v.headers.emplace_back("X-Sluice-Debug-Endpoint", v.where.path + (v.where.single ? " (single)" : " (aggregate)"));

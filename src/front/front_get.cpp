@@ -38,7 +38,7 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         co_await refuse(http, status, mcp::code_invalid_request, f.message, std::string(), v.headers);
         co_return;
     }
-    auto session = *host;
+    const auto& session = *host;
     const auto& bounds = through_.in().sessions.bounds();
     if (session->gets >= bounds.streams_per_session) {
         co_await refuse(

@@ -56,7 +56,7 @@ int http_status_of(base::outcome o) {
         case base::outcome::auth_required: return 401;
         case base::outcome::forbidden: return 403;
         case base::outcome::timeout: return 504;
-        case base::outcome::unreachable: return 502;
+        case base::outcome::unreachable:
         case base::outcome::upstream_error: return 502;
         case base::outcome::internal: return 500;
     }

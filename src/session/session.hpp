@@ -1,6 +1,6 @@
-// A host's session: one co_await task that owns its calls and its streams, and outlives any connection.
-// Made by the registry; used by gateway (which runs calls in it) and front (which reads its streams).
-// Spec: Streamable HTTP, "Session Management"; decisions 6, 7, 9.
+// A host's session: one co_await task that owns its calls and its streams, and outlives any
+// connection. Made by the registry; used by gateway (which runs calls in it) and front (which reads
+// its streams). Spec: Streamable HTTP, "Session Management"; decisions 6, 7, 9.
 #pragma once
 
 #include "aio/nursery.hpp"
@@ -29,12 +29,12 @@ namespace sluice::session {
 
 // What was fixed when the session was opened.
 struct identity {
-    std::string id;             // empty for a throw-away session
-    std::string principal;      // name of the key; "" = open
-    std::string scope;          // canonical path of the endpoint, e.g. "/mcp/a,b"
+    std::string id;        // empty for a throw-away session
+    std::string principal; // name of the key; "" = open
+    std::string scope;     // canonical path of the endpoint, e.g. "/mcp/a,b"
     mcp::revision revision = mcp::latest_legacy;
-    std::string capabilities;   // the host's, verbatim JSON
-    std::string client_info;    // verbatim JSON
+    std::string capabilities; // the host's, verbatim JSON
+    std::string client_info;  // verbatim JSON
     // HTTP+SSE: opened by a GET before anybody said `initialize`, and it ends with that one stream.
     bool one_stream = false;
 };
@@ -48,7 +48,7 @@ public:
 
     const wire::token& host_id() const { return host_id_; }
     stream& out() { return *out_; }
-    std::uint32_t number() const { return number_; }  // within its stream
+    std::uint32_t number() const { return number_; } // within its stream
 
     // Says that the host wants it no more; runs the interrupt of whatever it waits for.
     void cancel(std::string reason_json);
@@ -107,10 +107,10 @@ public:
     void drop_stream(const stream& s);
 
     // errc::too_many over calls_per_session.
-    base::result<std::shared_ptr<call>> begin_call(wire::token host_id, std::shared_ptr<stream> out,
-                                                   std::uint32_t number);
+    base::result<std::shared_ptr<call>>
+    begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint32_t number);
     void end_call(const call& c);
-    void cancel(const wire::token& host_id, std::string reason_json);
+    void cancel(const wire::token& host_id, const std::string& reason_json);
     std::size_t calls_under_way() const { return listed_.size(); }
 
     // Questions of upstreams that wait for this host.
@@ -127,7 +127,7 @@ public:
 
     void touch() { last_used_ = aio::clock::now(); }
     aio::instant last_used() const { return last_used_; }
-    bool is_busy() const;  // a call under way or a stream attached
+    bool is_busy() const; // a call under way or a stream attached
     std::size_t attached_streams() const;
     // GETs that read a stream now; front counts them.
     std::size_t gets = 0;
@@ -139,6 +139,8 @@ public:
     void end();
 
 private:
+    bool is_crowded() const;
+    std::size_t finished_bytes() const; // how much of finished streams is kept
     void prune_streams();
     void remember_seen(const wire::token& host_id);
     std::optional<std::string> take_tombstone(const wire::token& host_id);
@@ -170,4 +172,4 @@ private:
     std::deque<wire::token> seen_;  // the newest request ids
 };
 
-}  // namespace sluice::session
+} // namespace sluice::session
