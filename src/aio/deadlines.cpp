@@ -28,6 +28,7 @@ void deadlines::guard::move_to(instant at) {
 void deadlines::guard::disarm() {
     if (owner_ == nullptr) return;
     owner_->entries_.erase(it_);
+    if (owner_->entries_.empty()) owner_->rest();
     owner_ = nullptr;
 }
 
@@ -35,6 +36,13 @@ deadlines::guard deadlines::arm(instant at, std::function<void()> action) {
     auto it = entries_.insert(entries_.end(), entry{at, std::move(action), false});
     expect(at);
     return {this, it};
+}
+
+void deadlines::rest() {
+    // A loop that has nothing else to do may end: a wait that stands would keep it.
+    if (next_sweep_ == never) return;
+    next_sweep_ = never;
+    timer_.cancel();
 }
 
 void deadlines::expect(instant at) {

@@ -48,6 +48,7 @@ private:
     // Makes sure that a sweep comes at `at` or soon after.
     void expect(instant at);
     void sweep();
+    void rest();
 
     timer timer_;
     duration tick_;

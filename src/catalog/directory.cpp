@@ -51,6 +51,7 @@ directory::resolve(const scope& where, std::string_view name, bool tool) const {
     if (where.single)
         return route{where.servers.front(), native_of(where.servers.front(), name, tool)};
     std::vector<std::string_view> prefixes;
+    prefixes.reserve(where.servers.size());
     for (auto index : where.servers)
         prefixes.emplace_back(servers_[index].prefix());
     auto split = mcp::split_public_name(naming_, prefixes, name);

@@ -197,7 +197,7 @@ aio::task<> answer_stream(
     }
     bool only_finals = first && *first != nullptr && (*first)->kind == session::event_kind::final &&
                        (!rules.batch || from->done());
-    if (only_finals && from->done()) {
+    if (only_finals && from->done() && from->holds_only_finals()) {
         co_await answer_finals(http, *from, *first, rules);
         from->forget();
         host->drop_stream(*from);

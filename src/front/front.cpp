@@ -137,6 +137,7 @@ void front::explain(visit& v, const net::request_head& head) const {
                       : "Authorization");
     }
     std::vector<std::string> servers;
+    servers.reserve(v.where.servers.size());
     for (auto server : v.where.servers)
         servers.push_back(through_.in().names.server(server).name);
     v.headers.emplace_back("X-Sluice-Debug-Auth", by);

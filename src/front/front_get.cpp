@@ -47,7 +47,7 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         );
         co_return;
     }
-    auto session = *host;
+    const auto& session = *host;
     const auto& bounds = through_.in().sessions.bounds();
     if (session->gets >= bounds.streams_per_session) {
         co_await refuse(

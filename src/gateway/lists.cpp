@@ -181,6 +181,7 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
     next.pages = plan.from ? plan.from->pages : 1;
     next.deadline_ms = plan.from ? plan.from->deadline_ms : in.pages.new_deadline();
     if (plan.from) next.others = plan.from->others;
+    outcomes.reserve(next.others.size() + plan.parts.size());
     for (const auto& o : next.others)
         outcomes.push_back({o.server, o.how, 0, o.http_status});
     for (std::size_t i = 0; i < plan.parts.size(); ++i) {

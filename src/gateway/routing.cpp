@@ -71,6 +71,7 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
     if (complete && found.size() == 1) co_return found.front();
     if (found.empty()) co_return unknown(list, name);
     std::vector<std::string> forms;
+    forms.reserve(found.size());
     for (const auto& r : found)
         forms.push_back("'" + shown(in, *op, list, r.server, r.native) + "'");
     co_return base::fault(

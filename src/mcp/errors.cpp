@@ -76,7 +76,6 @@ int http_status_of(base::outcome o) {
     case base::outcome::timeout:
         return 504;
     case base::outcome::unreachable:
-        return 502;
     case base::outcome::upstream_error:
         return 502;
     case base::outcome::internal:

@@ -103,6 +103,7 @@ std::size_t registry::calls_under_way() const {
 
 aio::task<> registry::shut_down() {
     std::vector<std::shared_ptr<session>> all;
+    all.reserve(sessions_.size());
     for (auto& [id, s] : sessions_)
         all.push_back(s);
     for (auto& s : all)

@@ -57,8 +57,7 @@ void session::introduce(mcp::revision revision, std::string capabilities, std::s
 }
 
 std::shared_ptr<stream> session::open_stream(std::size_t finals) {
-    // Not at every call: most streams are dropped as soon as their one answer has left.
-    if (streams_.size() > finished_kept + finished_kept / 2) prune_streams();
+    if (is_crowded()) prune_streams();
     auto handle = std::to_string(next_stream_++);
     auto made = std::make_shared<stream>(get_executor(), handle, finals, bounds_, counters_);
     streams_.emplace(std::move(handle), made);
@@ -85,6 +84,19 @@ void session::drop_stream(const stream& s) {
     if (it != streams_.end() && it->second.get() == &s) streams_.erase(it);
 }
 
+// Not at every call: most streams are dropped as soon as their one answer has left.
+bool session::is_crowded() const {
+    if (streams_.size() > finished_kept + finished_kept / 2) return true;
+    std::size_t bytes = 0;
+    for (const auto& [handle, s] : streams_)
+        bytes += s->kept_bytes();
+    return bytes > finished_bytes();
+}
+
+std::size_t session::finished_bytes() const {
+    return 2 * (bounds_.bytes_per_stream + bounds_.resume_result_max);
+}
+
 void session::prune_streams() {
     auto oldest = aio::clock::now() - bounds_.resume_window;
     std::size_t finished = 0;
@@ -101,8 +113,8 @@ void session::prune_streams() {
     for (auto& s : done) {
         ++finished;
         bytes += s->kept_bytes();
-        bool keep = finished <= finished_kept && s->last_event_at() > oldest &&
-                    bytes <= 2 * (bounds_.bytes_per_stream + bounds_.resume_result_max);
+        bool keep =
+            finished <= finished_kept && s->last_event_at() > oldest && bytes <= finished_bytes();
         if (!keep) drop_stream(*s);
     }
 }
@@ -136,7 +148,7 @@ void session::end_call(const call& c) {
     }
 }
 
-void session::cancel(const wire::token& host_id, std::string reason_json) {
+void session::cancel(const wire::token& host_id, const std::string& reason_json) {
     auto [first, last] = listed_.equal_range(host_id);
     std::vector<std::shared_ptr<call>> found;
     for (auto it = first; it != last; ++it)

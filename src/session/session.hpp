@@ -110,7 +110,7 @@ public:
     base::result<std::shared_ptr<call>>
     begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint32_t number);
     void end_call(const call& c);
-    void cancel(const wire::token& host_id, std::string reason_json);
+    void cancel(const wire::token& host_id, const std::string& reason_json);
     std::size_t calls_under_way() const { return listed_.size(); }
 
     // Questions of upstreams that wait for this host.
@@ -139,6 +139,8 @@ public:
     void end();
 
 private:
+    bool is_crowded() const;
+    std::size_t finished_bytes() const; // how much of finished streams is kept
     void prune_streams();
     void remember_seen(const wire::token& host_id);
     std::optional<std::string> take_tombstone(const wire::token& host_id);

@@ -63,7 +63,9 @@ void stream::push_pause(std::uint32_t retry_ms) {
 }
 
 void stream::forgo_final() {
-    if (finals_left_ > 0 && --finals_left_ == 0) end(ending::finished);
+    if (finals_left_ == 0) return;
+    --finals_left_;
+    if (finals_left_ == 0) end(ending::finished);
 }
 
 void stream::end(ending how) {

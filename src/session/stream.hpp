@@ -80,6 +80,8 @@ public:
     // When it ended; before that, when it began.
     aio::instant last_event_at() const { return last_event_at_; }
     std::size_t kept_bytes() const { return bytes_; }
+    // What is kept are responses, nothing else: it may leave as plain JSON.
+    bool holds_only_finals() const { return ring_events_ == 0; }
 
     // --- the reading side: one reader at a time ---
     // The next event at or after the reader's position: a pointer that lives until the next await;

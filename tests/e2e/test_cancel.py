@@ -76,9 +76,9 @@ def test_a_cancel_of_a_finished_request_goes_nowhere(host, fake):
 
 def test_a_cancel_goes_only_to_the_session_that_sent_it(hosts, url, fake):
     one, two = hosts(url).open(), hosts(url).open()
-    wire = one.start_call('slow', id='1')
+    wire = one.start_call('slow', id='77')
     fake.wait_event('started')
-    assert two.cancel('1').status == 202
+    assert two.cancel('77').status == 202
     two.call('echo').result()
     assert not fake.event_list('cancelled')
     fake.release()

@@ -119,6 +119,24 @@ TEST_CASE("an action may end the waits of others, who then give up their deadlin
     }(on.get_executor()));
 }
 
+TEST_CASE("a near deadline is called in time whatever far ones were armed before it") {
+    loop on;
+    run(on, [](executor ex) -> task<> {
+        deadlines all(ex, tick);
+        int near = 0;
+        int far = 0;
+        auto first = all.arm(clock::now() + std::chrono::hours(1), [&] { ++far; });
+        auto second = all.arm(in_ms(4), [&] { ++near; });
+        auto third = all.arm(in_ms(1), [&] { ++near; });
+        co_await wait_past(in_ms(12));
+        CHECK(near == 2);
+        CHECK(far == 0);
+        first.move_to(in_ms(1));
+        co_await wait_past(in_ms(8));
+        CHECK(far == 1);
+    }(on.get_executor()));
+}
+
 TEST_CASE("nothing ticks while nothing is armed") {
     loop on;
     deadlines all(on.get_executor(), tick);

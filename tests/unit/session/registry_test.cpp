@@ -156,18 +156,34 @@ TEST_CASE("a session with a stream that is read, or a call under way, outlives i
     });
 }
 
-TEST_CASE("no id leads to a throw-away session, and it counts for no bound") {
+TEST_CASE("no id leads to a throw-away session, and it counts like any other until it ends") {
     settings bounds;
     bounds.max_sessions = 1;
     with_registry(bounds, [](registry& in) -> task<> {
-        auto thrown = *in.open_throw_away(of_key("alice"));
-        CHECK(thrown->who().id.empty());
+        auto thrown = in.open_throw_away(of_key("alice"));
+        REQUIRE(thrown);
+        CHECK((*thrown)->who().id.empty());
         CHECK(in.find("", "alice") == nullptr);
+        CHECK_FALSE(in.open(of_key("alice")).ok());
+        CHECK_FALSE(in.open_throw_away(of_key("alice")).ok());
+        (*thrown)->end();
+        co_await settle();
         CHECK(in.size() == 0);
         CHECK(in.open(of_key("alice")).ok());
-        thrown->end();
-        co_await settle();
-        CHECK(in.size() == 1);
+    });
+}
+
+TEST_CASE("a session that was used a moment ago is never ended to make room for another") {
+    settings bounds;
+    bounds.sessions_per_key = 1;
+    with_registry(bounds, [](registry& in) -> task<> {
+        auto first = in.open(of_key("alice"));
+        REQUIRE(first);
+        auto refused = in.open(of_key("alice"));
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().http_status == 429);
+        CHECK_FALSE((*first)->is_ending());
+        co_return;
     });
 }
 
@@ -198,7 +214,7 @@ TEST_CASE("shutting down ends every session, cancels its calls and joins them al
             auto job = work(*c, count);
             s->spawn(std::move(job));
         }
-        CHECK(in.calls_under_way() == 3);
+        CHECK(in.calls_under_way() == 4);
         co_await in.shut_down();
         CHECK(*count == 4);
         CHECK(in.size() == 0);

@@ -162,6 +162,21 @@ TEST_CASE("finished streams are kept for resume, the newest sixteen of them") {
     CHECK(s->find_stream(handles.front()) == nullptr);
 }
 
+TEST_CASE("what is kept of finished streams is bounded in bytes, too, and the newest stay") {
+    desk d;
+    d.bounds.bytes_per_stream = 100;
+    d.bounds.resume_result_max = 1000;
+    auto s = d.make();
+    std::string last;
+    for (int i = 0; i < 12; ++i) {
+        auto out = s->open_stream(1);
+        out->push_final(std::string(900, 'r'));
+        last = out->handle();
+    }
+    CHECK(d.counters.bytes <= 2 * (100 + 1000) + 900);
+    CHECK(s->find_stream(last) != nullptr);
+}
+
 TEST_CASE("unfinished and attached streams are never pruned") {
     desk d;
     d.bounds.resume_window = std::chrono::milliseconds(0);

@@ -248,6 +248,19 @@ TEST_CASE("what a reader takes whole leaves the memory, and so does what is forg
     CHECK(p.counters.bytes == 0);
 }
 
+TEST_CASE("a stream knows whether it holds responses alone") {
+    place p;
+    auto s = p.make(2);
+    s->push_final("x");
+    CHECK(s->holds_only_finals());
+    s->push_note("between");
+    CHECK_FALSE(s->holds_only_finals());
+    s->push_final("y");
+    CHECK_FALSE(s->holds_only_finals());
+    s->forget();
+    CHECK(s->holds_only_finals());
+}
+
 TEST_CASE("a stream that dies takes its bytes off the count of all streams") {
     place p;
     auto one = p.make(1);
