@@ -6,7 +6,9 @@ namespace sluice::aio {
 
 deadlines::deadlines(executor ex, duration tick) : timer_(ex), tick_(tick) {}
 
-deadlines::~deadlines() { *alive_ = false; }
+deadlines::~deadlines() {
+    *alive_ = false;
+}
 
 deadlines::guard& deadlines::guard::operator=(guard&& other) noexcept {
     if (this == &other) return *this;
@@ -49,7 +51,7 @@ void deadlines::expect(instant at) {
     auto when = std::max(at, clock::now() + tick_);
     if (when >= next_sweep_) return;
     next_sweep_ = when;
-    timer_.expires_at(when);  // an earlier wait is cancelled by this
+    timer_.expires_at(when); // an earlier wait is cancelled by this
     timer_.async_wait([this, alive = alive_](const error_code& error) {
         if (!*alive || error) return;
         next_sweep_ = never;
@@ -60,7 +62,8 @@ void deadlines::expect(instant at) {
 void deadlines::sweep() {
     auto now = clock::now();
     auto earliest = never;
-    // Actions only cancel waits, whose handlers run later from the loop: the list cannot change here.
+    // Actions only cancel waits, whose handlers run later from the loop: the list cannot change
+    // here.
     for (auto& e : entries_) {
         if (e.fired) continue;
         if (e.at > now) {
@@ -73,4 +76,4 @@ void deadlines::sweep() {
     expect(earliest);
 }
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

@@ -28,7 +28,8 @@ public:
     public:
         guard() = default;
         guard(deadlines* owner, std::list<entry>::iterator it) : owner_(owner), it_(it) {}
-        guard(guard&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), it_(other.it_) {}
+        guard(guard&& other) noexcept
+            : owner_(std::exchange(other.owner_, nullptr)), it_(other.it_) {}
         guard& operator=(guard&& other) noexcept;
         ~guard() { disarm(); }
 
@@ -56,4 +57,4 @@ private:
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

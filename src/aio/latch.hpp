@@ -17,4 +17,4 @@ private:
     timer timer_;
 };
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

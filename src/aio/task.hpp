@@ -1,5 +1,5 @@
-// The coroutine vocabulary of every room from here up: one loop, one executor type, tokens that never throw.
-// A concrete executor keeps awaits free of type erasure.
+// The coroutine vocabulary of every room from here up: one loop, one executor type, tokens that
+// never throw. A concrete executor keeps awaits free of type erasure.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
@@ -32,4 +32,4 @@ using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, execut
 
 inline constexpr instant never = instant::max();
 
-}  // namespace sluice::aio
+} // namespace sluice::aio

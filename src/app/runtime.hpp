@@ -34,7 +34,7 @@ public:
     // Not ready → stop accepting → let calls finish → end sessions, upstreams, listeners.
     aio::task<> drain();
 
-    std::string endpoint() const;  // "http://127.0.0.1:8080/mcp"
+    std::string endpoint() const; // "http://127.0.0.1:8080/mcp"
     std::string admin_address() const;
 
 private:
@@ -63,8 +63,8 @@ private:
     std::unique_ptr<net::http_server> listener_;
     std::unique_ptr<net::http_server> admin_listener_;
     aio::nursery chores_;
-    double loop_lag_ = 0;  // seconds, the worst of the last interval
+    double loop_lag_ = 0; // seconds, the worst of the last interval
     bool draining_ = false;
 };
 
-}  // namespace sluice::app
+} // namespace sluice::app

@@ -4,11 +4,10 @@
 #include "app/runtime.hpp"
 #include "sys/log.hpp"
 
-#include <sys/resource.h>
-
 #include <boost/asio/signal_set.hpp>
 
 #include <cstdio>
+#include <sys/resource.h>
 
 namespace sluice::app {
 
@@ -35,11 +34,12 @@ aio::task<> drain(runtime& gateway, bool& drained) {
 }
 
 void finish(aio::loop& loop, const bool& drained) {
-    while (!drained) loop.run_one();
-    loop.poll();  // the completions of what ended last
+    while (!drained)
+        loop.run_one();
+    loop.poll(); // the completions of what ended last
 }
 
-}  // namespace
+} // namespace
 
 int serve(const std::string& config_file) {
     auto loaded = load_config(config_file);
@@ -59,7 +59,7 @@ int serve(const std::string& config_file) {
     auto started = gateway.start();
     if (!started) {
         std::fputs(("sluice: " + started.error().message + "\n").c_str(), stderr);
-        auto job = drain(gateway, drained);  // one listener may stand already
+        auto job = drain(gateway, drained); // one listener may stand already
         closing.spawn(std::move(job));
         finish(loop, drained);
         return 1;
@@ -80,4 +80,4 @@ int serve(const std::string& config_file) {
     return 0;
 }
 
-}  // namespace sluice::app
+} // namespace sluice::app

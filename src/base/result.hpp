@@ -12,24 +12,24 @@
 namespace sluice::base {
 
 enum class errc : std::uint8_t {
-    internal,         // a bug or an exhausted resource of our own
-    parse_error,      // bytes that are not what the format demands
-    invalid_request,  // well-formed bytes, not a JSON-RPC message we accept
-    invalid_params,   // a message whose parameters are wrong
+    internal,        // a bug or an exhausted resource of our own
+    parse_error,     // bytes that are not what the format demands
+    invalid_request, // well-formed bytes, not a JSON-RPC message we accept
+    invalid_params,  // a message whose parameters are wrong
     method_not_found,
-    not_found,        // no such server, session, stream, tool …
-    unauthorized,     // who are you
-    forbidden,        // we know who; not allowed
-    too_large,        // over a limit of size
-    too_many,         // over a limit of number
-    timeout,          // a deadline passed
-    cancelled,        // somebody asked us to stop
-    closed,           // the far end, or the queue, is gone
-    unreachable,      // never got a connection
-    protocol,         // the far end broke its protocol
-    upstream_error,   // the far end answered with a failure
-    config,           // the configuration is wrong
-    unsupported,      // not supported (yet)
+    not_found,      // no such server, session, stream, tool …
+    unauthorized,   // who are you
+    forbidden,      // we know who; not allowed
+    too_large,      // over a limit of size
+    too_many,       // over a limit of number
+    timeout,        // a deadline passed
+    cancelled,      // somebody asked us to stop
+    closed,         // the far end, or the queue, is gone
+    unreachable,    // never got a connection
+    protocol,       // the far end broke its protocol
+    upstream_error, // the far end answered with a failure
+    config,         // the configuration is wrong
+    unsupported,    // not supported (yet)
 };
 
 struct fault {
@@ -87,4 +87,4 @@ private:
     std::optional<fault> fault_;
 };
 
-}  // namespace sluice::base
+} // namespace sluice::base

@@ -97,7 +97,8 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 
 std::string clip(std::string_view text, std::size_t limit) {
     if (text.size() <= limit) return std::string(text);
-    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U)
+        --limit;
     return std::string(text.substr(0, limit)) + "…";
 }
 

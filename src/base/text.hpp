@@ -1,5 +1,5 @@
-// Small text tools shared by all rooms: ASCII case, trimming, splitting, hex, base64url, "did you mean".
-// Pure functions; views returned point into the argument.
+// Small text tools shared by all rooms: ASCII case, trimming, splitting, hex, base64url, "did you
+// mean". Pure functions; views returned point into the argument.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace sluice::base {
 
-bool iequals(std::string_view a, std::string_view b);          // ASCII only
-std::string lower(std::string_view text);                       // ASCII only
-std::string_view trim(std::string_view text);                   // spaces and tabs
-std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty parts
+bool iequals(std::string_view a, std::string_view b);                       // ASCII only
+std::string lower(std::string_view text);                                   // ASCII only
+std::string_view trim(std::string_view text);                               // spaces and tabs
+std::vector<std::string_view> split(std::string_view text, char separator); // keeps empty parts
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
 // At most `limit` bytes, cut between characters, with "…" when something was cut. For messages that
@@ -21,17 +21,17 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::string clip(std::string_view text, std::size_t limit = 200);
 
 std::string hex(std::string_view bytes);
-std::string base64(std::string_view bytes);       // RFC 4648 §4, padded
-std::string base64url(std::string_view bytes);    // RFC 4648 §5, no padding
+std::string base64(std::string_view bytes);    // RFC 4648 §4, padded
+std::string base64url(std::string_view bytes); // RFC 4648 §5, no padding
 // Canonical input only: no padding, no stray bits, nothing outside the alphabet.
 std::optional<std::string> from_base64url(std::string_view text);
 
 // The candidate nearest to `word` (edit distance at most a third of its length, at least 1).
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
-std::optional<unsigned long long> parse_unsigned(std::string_view digits);  // digits only, no sign
+std::optional<unsigned long long> parse_unsigned(std::string_view digits); // digits only, no sign
 
 // 64-bit FNV-1a: stable over versions and machines; for shortened names, never for security.
 std::uint64_t fnv1a(std::string_view text);
 
-}  // namespace sluice::base
+} // namespace sluice::base

@@ -1,6 +1,6 @@
-// The names of all configured servers and their tools, both ways: which servers a path element means,
-// what a tool is called on an endpoint, and where a called name leads.
-// Built once per configuration; holds no list of any upstream (see index).
+// The names of all configured servers and their tools, both ways: which servers a path element
+// means, what a tool is called on an endpoint, and where a called name leads. Built once per
+// configuration; holds no list of any upstream (see index).
 #pragma once
 
 #include "catalog/settings.hpp"
@@ -20,7 +20,7 @@ struct scope {
     std::vector<std::size_t> servers;
     // Named by exactly one server's name or alias: names are the server's own, answers untouched.
     bool single = false;
-    std::string path;  // canonical, "/mcp" or "/mcp/a,b"; a session is bound to it
+    std::string path; // canonical, "/mcp" or "/mcp/a,b"; a session is bound to it
 };
 
 // Where a called name leads.
@@ -61,4 +61,4 @@ private:
     const std::vector<upstream::server_settings>& servers_;
 };
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

@@ -26,4 +26,4 @@ bool index::ever_had(std::size_t server, std::string_view list_key, std::string_
     return std::find(names.begin(), names.end(), native) != names.end();
 }
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

@@ -1,5 +1,5 @@
-// What is known of the upstreams' lists: the native names of each, and whether the list was read to its
-// end in one page. Bare names route from here, and only when every permitted list is complete.
+// What is known of the upstreams' lists: the native names of each, and whether the list was read to
+// its end in one page. Bare names route from here, and only when every permitted list is complete.
 // Keyed by server and list; upstream identity is one per server while credentials are static.
 #pragma once
 
@@ -39,4 +39,4 @@ private:
     std::map<std::pair<std::size_t, std::string>, known_list> lists_;
 };
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

@@ -1,5 +1,5 @@
-// Merging what many upstreams say of themselves at `initialize`: instructions under headings within a
-// cap, and capabilities reduced to what the gateway can deliver.
+// Merging what many upstreams say of themselves at `initialize`: instructions under headings within
+// a cap, and capabilities reduced to what the gateway can deliver.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct section {
 std::string merge_instructions(const std::vector<section>& sections, std::size_t cap);
 
 // The union of the given ServerCapabilities objects (JSON texts), holding only what the gateway can
-// deliver: no tasks, and listChanged/subscribe only as asked. `experimental` is kept for a single server.
+// deliver: no tasks, and listChanged/subscribe only as asked. `experimental` is kept for a single
+// server.
 struct deliverable {
     bool list_changed = false;
     bool subscribe = false;
@@ -27,4 +28,4 @@ std::string merge_capabilities(const std::vector<std::string_view>& each, delive
 // Whether a ServerCapabilities text has that key at its top.
 bool has_capability(std::string_view capabilities, std::string_view key);
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

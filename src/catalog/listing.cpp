@@ -22,7 +22,9 @@ wire::span locate(std::string_view whole, std::string_view part) {
     return {begin, begin + static_cast<std::uint32_t>(part.size())};
 }
 
-base::fault broken(std::string what) { return {base::errc::protocol, std::move(what)}; }
+base::fault broken(std::string what) {
+    return {base::errc::protocol, std::move(what)};
+}
 
 std::string apply(std::string_view item, std::string_view name, const verdict& v) {
     std::vector<wire::edit> edits;
@@ -49,9 +51,8 @@ std::string apply(std::string_view item, std::string_view name, const verdict& v
     return wire::splice(item, edits);
 }
 
-base::result<void> read_item(
-    std::string_view item, std::string_view key, const item_rule& rule, page& into
-) {
+base::result<void>
+read_item(std::string_view item, std::string_view key, const item_rule& rule, page& into) {
     if (wire::kind_of(item) != wire::kind::object) return broken("a list item is no object");
     std::array<std::string_view, 2> watched = {key, "description"};
     if (wire::duplicate_key(item, watched)) return broken("a list item has a member twice");
@@ -76,14 +77,16 @@ std::optional<std::string> revision_in(wire::object_view result) {
     return usable ? std::optional(std::string(*revision)) : std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 base::result<page>
 read_page(std::string_view result_text, std::string_view list_key, const item_rule& rule) {
     page out;
     std::array<std::string_view, 2> watched = {list_key, "nextCursor"};
-    if (wire::kind_of(result_text) != wire::kind::object) return broken("a list result is no object");
-    if (wire::duplicate_key(result_text, watched)) return broken("a list result has a member twice");
+    if (wire::kind_of(result_text) != wire::kind::object)
+        return broken("a list result is no object");
+    if (wire::duplicate_key(result_text, watched))
+        return broken("a list result has a member twice");
     wire::object_view result(result_text);
     auto list = result.find(list_key);
     if (!list || wire::kind_of(*list) != wire::kind::array) {
@@ -102,7 +105,9 @@ read_page(std::string_view result_text, std::string_view list_key, const item_ru
 }
 
 std::string with_items(
-    std::string_view result_text, std::string_view list_key, const page& p,
+    std::string_view result_text,
+    std::string_view list_key,
+    const page& p,
     const std::optional<std::string>& next_cursor
 ) {
     wire::object_view result(result_text);
@@ -112,7 +117,8 @@ std::string with_items(
         items = "[" + base::join(p.items, ",") + "]";
         edits.push_back({locate(result_text, *result.find(list_key)), items});
     }
-    if (next_cursor) edits.push_back({locate(result_text, *result.find("nextCursor")), *next_cursor});
+    if (next_cursor)
+        edits.push_back({locate(result_text, *result.find("nextCursor")), *next_cursor});
     std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) {
         return a.where.begin < b.where.begin;
     });
@@ -134,12 +140,14 @@ std::string outcomes_meta(const std::vector<server_outcome>& outcomes) {
 }
 
 std::string merged_result(
-    std::string_view list_key, const std::vector<std::string>& items,
-    const std::optional<std::string>& next_cursor, const std::vector<server_outcome>& outcomes
+    std::string_view list_key,
+    const std::vector<std::string>& items,
+    const std::optional<std::string>& next_cursor,
+    const std::vector<server_outcome>& outcomes
 ) {
     std::string out = "{\"" + std::string(list_key) + "\":[" + base::join(items, ",") + "]";
     if (next_cursor) out += ",\"nextCursor\":" + *next_cursor;
     return out + ",\"_meta\":" + outcomes_meta(outcomes) + "}";
 }
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

@@ -17,28 +17,31 @@ namespace sluice::catalog {
 // What becomes of one item; absent = unchanged.
 struct verdict {
     bool keep = true;
-    std::optional<std::string> name;         // plain text
-    std::optional<std::string> description;  // plain text
+    std::optional<std::string> name;        // plain text
+    std::optional<std::string> description; // plain text
 };
 // Called with the item's `name` (or, for resources, its `uri` or `uriTemplate`).
 using item_rule = std::function<verdict(const std::string& native)>;
 
 struct page {
-    std::vector<std::string> items;    // exact JSON text
-    std::vector<std::string> natives;  // the key of every item of the upstream, dropped ones too
-    bool changed = false;              // something was dropped or rewritten
-    std::optional<std::string> next_cursor;  // exact JSON text, a string literal
-    std::optional<std::string> revision;     // _meta.revision, exact JSON text, string or integer
+    std::vector<std::string> items;   // exact JSON text
+    std::vector<std::string> natives; // the key of every item of the upstream, dropped ones too
+    bool changed = false;             // something was dropped or rewritten
+    std::optional<std::string> next_cursor; // exact JSON text, a string literal
+    std::optional<std::string> revision;    // _meta.revision, exact JSON text, string or integer
 };
 
-// `result_text` is a validated JSON object. errc::protocol when it holds no such list, or an item that
-// is no object, lacks its key, or has it twice.
-base::result<page> read_page(std::string_view result_text, std::string_view list_key, const item_rule& rule);
+// `result_text` is a validated JSON object. errc::protocol when it holds no such list, or an item
+// that is no object, lacks its key, or has it twice.
+base::result<page>
+read_page(std::string_view result_text, std::string_view list_key, const item_rule& rule);
 
 // The upstream's own result with its list and its cursor replaced; all other members untouched.
 // `next_cursor` must be given exactly when the page has one.
 std::string with_items(
-    std::string_view result_text, std::string_view list_key, const page& p,
+    std::string_view result_text,
+    std::string_view list_key,
+    const page& p,
     const std::optional<std::string>& next_cursor
 );
 
@@ -54,8 +57,10 @@ std::string outcomes_meta(const std::vector<server_outcome>& outcomes);
 
 // {"<list_key>":[…],"nextCursor":…,"_meta":{…}}
 std::string merged_result(
-    std::string_view list_key, const std::vector<std::string>& items,
-    const std::optional<std::string>& next_cursor, const std::vector<server_outcome>& outcomes
+    std::string_view list_key,
+    const std::vector<std::string>& items,
+    const std::optional<std::string>& next_cursor,
+    const std::vector<server_outcome>& outcomes
 );
 
-}  // namespace sluice::catalog
+} // namespace sluice::catalog

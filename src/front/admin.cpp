@@ -26,4 +26,4 @@ aio::task<> admin::serve(net::exchange& http) {
     [[maybe_unused]] auto written = co_await http.respond(std::move(out));
 }
 
-}  // namespace sluice::front
+} // namespace sluice::front

@@ -23,4 +23,4 @@ private:
     std::function<std::string()> ready_;
 };
 
-}  // namespace sluice::front
+} // namespace sluice::front

@@ -13,7 +13,8 @@ namespace {
 net::fields json_headers(extra_headers& headers) {
     net::fields out;
     out.add("Content-Type", "application/json");
-    for (auto& [name, value] : headers) out.add(name, value);
+    for (auto& [name, value] : headers)
+        out.add(name, value);
     return out;
 }
 
@@ -21,14 +22,17 @@ std::string event_id(const session::stream& s, std::uint64_t position) {
     return s.handle() + "." + std::to_string(position);
 }
 
-// One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as well.
+// One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as
+// well.
 void append_frame(std::string& text, const session::stream& s, const session::event& e) {
     text.append("id: ").append(event_id(s, e.position)).append("\nevent: message\ndata: ");
     text.append(e.bytes).append("\n\n");
 }
 
-std::string priming(const session::stream& s, std::uint64_t position, std::chrono::milliseconds retry) {
-    return "id: " + event_id(s, position) + "\nretry: " + std::to_string(retry.count()) + "\ndata: \n\n";
+std::string
+priming(const session::stream& s, std::uint64_t position, std::chrono::milliseconds retry) {
+    return "id: " + event_id(s, position) + "\nretry: " + std::to_string(retry.count()) +
+           "\ndata: \n\n";
 }
 
 // Reads a stream while this object lives; whatever ends the reading frees it for another.
@@ -80,8 +84,9 @@ aio::task<bool> write_events(net::exchange& http, session::stream& s, const sett
     co_return true;
 }
 
-aio::task<> run_events(net::exchange& http, std::shared_ptr<session::stream> s, std::string first,
-                       stream_rules rules) {
+aio::task<> run_events(
+    net::exchange& http, std::shared_ptr<session::stream> s, std::string first, stream_rules rules
+) {
     bool open = co_await open_events(http, rules.headers);
     if (!open) co_return;
     http.on_peer_gone([weak = std::weak_ptr(s)] {
@@ -92,12 +97,15 @@ aio::task<> run_events(net::exchange& http, std::shared_ptr<session::stream> s, 
         if (!written) co_return;
     }
     bool whole = co_await write_events(http, *s, rules.front);
-    if (whole) [[maybe_unused]] auto finished = co_await http.finish();
+    if (whole) [[maybe_unused]]
+        auto finished = co_await http.finish();
 }
 
-// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled call.
-aio::task<> answer_finals(net::exchange& http, session::stream& s, const session::event* first,
-                          stream_rules rules) {
+// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled
+// call.
+aio::task<> answer_finals(
+    net::exchange& http, session::stream& s, const session::event* first, stream_rules rules
+) {
     int status = first->http_status == 0 ? 200 : first->http_status;
     std::string body = s.take(*first);
     if (rules.batch) {
@@ -113,7 +121,7 @@ aio::task<> answer_finals(net::exchange& http, session::stream& s, const session
     co_await answer_json(http, status, std::move(body), rules.headers);
 }
 
-}  // namespace
+} // namespace
 
 class counted_get {
 public:
@@ -131,7 +139,8 @@ aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
     head.headers.add("Content-Type", "text/event-stream");
     head.headers.add("Cache-Control", "no-cache");
     head.headers.add("X-Accel-Buffering", "no");
-    for (auto& [name, value] : headers) head.headers.add(name, value);
+    for (auto& [name, value] : headers)
+        head.headers.add(name, value);
     auto started = co_await http.start_stream(std::move(head));
     co_return started.ok();
 }
@@ -145,21 +154,31 @@ aio::task<> answer_json(net::exchange& http, int status, std::string body, extra
 }
 
 aio::task<> refuse(
-    net::exchange& http, int status, int code, std::string message, std::string id_text, extra_headers headers
+    net::exchange& http,
+    int status,
+    int code,
+    std::string message,
+    std::string id_text,
+    extra_headers headers
 ) {
     if (id_text.empty()) id_text = "null";
-    co_await answer_json(http, status, wire::make_error(id_text, code, message), std::move(headers));
+    co_await answer_json(
+        http, status, wire::make_error(id_text, code, message), std::move(headers)
+    );
 }
 
 aio::task<> answer_empty(net::exchange& http, int status, extra_headers headers) {
     net::response out;
     out.status = status;
-    for (auto& [name, value] : headers) out.headers.add(name, value);
+    for (auto& [name, value] : headers)
+        out.headers.add(name, value);
     [[maybe_unused]] auto written = co_await http.respond(std::move(out));
 }
 
 aio::task<> answer_stream(
-    net::exchange& http, std::shared_ptr<session::session> host, std::shared_ptr<session::stream> from,
+    net::exchange& http,
+    std::shared_ptr<session::session> host,
+    std::shared_ptr<session::stream> from,
     stream_rules rules
 ) {
     from->attach(0);
@@ -188,13 +207,18 @@ aio::task<> answer_stream(
     std::string prime;
     // A call cancelled before it said anything leaves an empty stream, without anything to resume.
     bool silent = from->done() && from->last_position() == 0;
-    if (mcp::allows_priming(rules.revision) && !silent) prime = priming(*from, 0, rules.front.retry);
+    if (mcp::allows_priming(rules.revision) && !silent)
+        prime = priming(*from, 0, rules.front.retry);
     co_await run_events(http, from, std::move(prime), std::move(rules));
 }
 
 aio::task<> serve_events(
-    net::exchange& http, std::shared_ptr<session::session> host, std::shared_ptr<session::stream> from,
-    std::uint64_t after, bool resumed, stream_rules rules
+    net::exchange& http,
+    std::shared_ptr<session::session> host,
+    std::shared_ptr<session::stream> from,
+    std::uint64_t after,
+    bool resumed,
+    stream_rules rules
 ) {
     // A position ahead of the log means "from the end", also in the id that is given back.
     after = std::min(after, from->last_position());
@@ -204,9 +228,10 @@ aio::task<> serve_events(
     host->touch();
     std::string prime;
     // A resumed R4 stream begins with an id, or stock clients lose their place.
-    if (mcp::allows_priming(rules.revision)) prime = priming(*from, resumed ? after : 0, rules.front.retry);
+    if (mcp::allows_priming(rules.revision))
+        prime = priming(*from, resumed ? after : 0, rules.front.retry);
     co_await run_events(http, from, std::move(prime), std::move(rules));
     host->touch();
 }
 
-}  // namespace sluice::front
+} // namespace sluice::front

@@ -1,6 +1,6 @@
-// How an answer leaves: refusals as HTTP errors with a JSON-RPC body, a call's stream as JSON when the
-// first thing to say is final and comes soon, else as server-sent events.
-// Spec: Streamable HTTP, "Sending Messages to the Server", "Resumability"; decisions 5 and 6.
+// How an answer leaves: refusals as HTTP errors with a JSON-RPC body, a call's stream as JSON when
+// the first thing to say is final and comes soon, else as server-sent events. Spec: Streamable
+// HTTP, "Sending Messages to the Server", "Resumability"; decisions 5 and 6.
 #pragma once
 
 #include "aio/task.hpp"
@@ -21,8 +21,14 @@ namespace sluice::front {
 using extra_headers = std::vector<std::pair<std::string, std::string>>;
 
 // {"jsonrpc":"2.0","id":…|null,"error":…} with that status.
-aio::task<> refuse(net::exchange& http, int status, int code, std::string message, std::string id_text,
-                   extra_headers headers);
+aio::task<> refuse(
+    net::exchange& http,
+    int status,
+    int code,
+    std::string message,
+    std::string id_text,
+    extra_headers headers
+);
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers);
 aio::task<> answer_empty(net::exchange& http, int status, extra_headers headers);
 
@@ -32,16 +38,25 @@ aio::task<bool> open_events(net::exchange& http, extra_headers headers);
 struct stream_rules {
     const settings& front;
     mcp::revision revision;
-    bool batch = false;  // gather the finals into one array when JSON is possible
+    bool batch = false; // gather the finals into one array when JSON is possible
     extra_headers headers;
 };
 
 // Serves a POST's stream to its end (or to the loss of the connection: then the stream stays).
-aio::task<> answer_stream(net::exchange& http, std::shared_ptr<session::session> host,
-                          std::shared_ptr<session::stream> from, stream_rules rules);
+aio::task<> answer_stream(
+    net::exchange& http,
+    std::shared_ptr<session::session> host,
+    std::shared_ptr<session::stream> from,
+    stream_rules rules
+);
 // Serves a GET: from `after` on, as events at once.
-aio::task<> serve_events(net::exchange& http, std::shared_ptr<session::session> host,
-                         std::shared_ptr<session::stream> from, std::uint64_t after, bool resumed,
-                         stream_rules rules);
+aio::task<> serve_events(
+    net::exchange& http,
+    std::shared_ptr<session::session> host,
+    std::shared_ptr<session::stream> from,
+    std::uint64_t after,
+    bool resumed,
+    stream_rules rules
+);
 
-}  // namespace sluice::front
+} // namespace sluice::front

@@ -31,9 +31,9 @@ private:
         policy::caller who;
         catalog::scope where;
         endpoint at = endpoint::streamable;
-        extra_headers headers;  // CORS and debugging, for whatever answer
+        extra_headers headers; // CORS and debugging, for whatever answer
         std::shared_ptr<const net::fields> upward;
-        std::shared_ptr<sys::budget::share> held;  // room for the body, as long as it is under way
+        std::shared_ptr<sys::budget::share> held; // room for the body, as long as it is under way
     };
 
     aio::task<base::result<visit>> admit(net::exchange& http);
@@ -46,22 +46,40 @@ private:
     aio::task<> serve_legacy(net::exchange& http, visit v);
     aio::task<> serve_sse(net::exchange& http, visit v);
     aio::task<> serve_sse_post(net::exchange& http, visit v);
-    void accept_sse(visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m,
-                    aio::instant arrived);
-    aio::task<> greet_sse(visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m);
+    void accept_sse(
+        visit v,
+        std::shared_ptr<session::session> host,
+        std::shared_ptr<const wire::message> m,
+        aio::instant arrived
+    );
+    aio::task<> greet_sse(
+        visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
+    );
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
-    aio::task<> serve_initialize(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
-    aio::task<> serve_request(net::exchange& http, visit v, std::shared_ptr<session::session> host,
-                              std::shared_ptr<const wire::message> m);
-    aio::task<> serve_without_session(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
+    aio::task<>
+    serve_initialize(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
+    aio::task<> serve_request(
+        net::exchange& http,
+        visit v,
+        std::shared_ptr<session::session> host,
+        std::shared_ptr<const wire::message> m
+    );
+    aio::task<>
+    serve_without_session(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
 
     // The session a request names; a fault carries the status it deserves in http_status.
-    base::result<std::shared_ptr<session::session>> find_session(const net::request_head& head, const visit& v);
-    base::result<void> begin(const visit& v, std::shared_ptr<session::session> host,
-                             std::shared_ptr<session::stream> out, std::shared_ptr<const wire::message> m,
-                             std::uint32_t number, aio::instant arrived);
+    base::result<std::shared_ptr<session::session>>
+    find_session(const net::request_head& head, const visit& v);
+    base::result<void> begin(
+        const visit& v,
+        std::shared_ptr<session::session> host,
+        std::shared_ptr<session::stream> out,
+        std::shared_ptr<const wire::message> m,
+        std::uint32_t number,
+        aio::instant arrived
+    );
     void explain(visit& v, const net::request_head& head) const;
     // Room for the body of a request within gateway.inflight_bytes; null when there is none.
     std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
@@ -72,7 +90,7 @@ private:
     settings settings_;
     guard guard_;
     bool forwards_headers_;
-    std::uint32_t next_sse_call_ = 0;  // tells the calls of a shared stream apart
+    std::uint32_t next_sse_call_ = 0; // tells the calls of a shared stream apart
 };
 
-}  // namespace sluice::front
+} // namespace sluice::front

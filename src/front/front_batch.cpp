@@ -1,6 +1,6 @@
-// JSON-RPC batches, which exist only at 2025-03-26: every request is an operation of its own, all of
-// them share one stream, and the answers leave as one array or as events.
-// Spec: R2 Streamable HTTP and Lifecycle (initialize MUST NOT be in a batch).
+// JSON-RPC batches, which exist only at 2025-03-26: every request is an operation of its own, all
+// of them share one stream, and the answers leave as one array or as events. Spec: R2 Streamable
+// HTTP and Lifecycle (initialize MUST NOT be in a batch).
 #include "front/front.hpp"
 #include "mcp/errors.hpp"
 
@@ -8,7 +8,9 @@ namespace sluice::front {
 
 namespace {
 
-base::fault bad(std::string text) { return {base::errc::invalid_request, std::move(text), 400}; }
+base::fault bad(std::string text) {
+    return {base::errc::invalid_request, std::move(text), 400};
+}
 
 base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::string_view body) {
     auto texts = wire::split_batch(body);
@@ -20,35 +22,46 @@ base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::s
         if (parsed->is_request() && parsed->method_is("initialize")) {
             return bad("initialize must not be part of a batch");
         }
-        if (parsed->meta_protocol_version.present()) return bad("batches do not exist at 2026-07-28");
+        if (parsed->meta_protocol_version.present())
+            return bad("batches do not exist at 2026-07-28");
         all.push_back(std::make_shared<const wire::message>(std::move(*parsed)));
     }
     return all;
 }
 
-}  // namespace
+} // namespace
 
 aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
     auto all = parse_all(body);
     if (!all) {
-        co_await refuse(http, 400, mcp::rpc_code_of(all.error()), all.error().message, std::string(), v.headers);
+        co_await refuse(
+            http, 400, mcp::rpc_code_of(all.error()), all.error().message, std::string(), v.headers
+        );
         co_return;
     }
     auto host = find_session(http.head(), v);
     if (!host) {
         const auto& f = host.error();
         int status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
-        co_await refuse(http, status, mcp::code_invalid_request, f.message, std::string(), v.headers);
+        co_await refuse(
+            http, status, mcp::code_invalid_request, f.message, std::string(), v.headers
+        );
         co_return;
     }
     if (!mcp::allows_batch((*host)->who().revision)) {
         co_await refuse(
-            http, 400, mcp::code_invalid_request, "batches exist only at protocol revision 2025-03-26", std::string(), v.headers
+            http,
+            400,
+            mcp::code_invalid_request,
+            "batches exist only at protocol revision 2025-03-26",
+            std::string(),
+            v.headers
         );
         co_return;
     }
     std::size_t requests = 0;
-    for (auto& m : *all) requests += m->is_request() ? 1U : 0U;
+    for (auto& m : *all)
+        requests += m->is_request() ? 1U : 0U;
     // Cancels overtake: they are taken before the batch's own requests start.
     for (auto& m : *all) {
         if (!m->is_request()) through_.take(**host, *m);
@@ -63,10 +76,11 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
         if (!m->is_request()) continue;
         auto begun = begin(v, *host, out, m, number++, http.arrived());
         if (begun) continue;
-        out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message));
+        out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
+        );
     }
     stream_rules rules{settings_, (*host)->who().revision, true, std::move(v.headers)};
     co_await answer_stream(http, *host, std::move(out), std::move(rules));
 }
 
-}  // namespace sluice::front
+} // namespace sluice::front

@@ -216,7 +216,8 @@ void front::accept_sse(
     }
     auto out = host->find_stream(host->standing().handle());
     bool greeting = m->method_is("initialize");
-    bool fits = greeting ? host->begin_introduction() : host->is_introduced() || m->method_is("ping");
+    bool fits =
+        greeting ? host->begin_introduction() : host->is_introduced() || m->method_is("ping");
     if (!fits) {
         auto text = greeting ? "this session was initialized already" : "begin with initialize";
         out->push_final(wire::make_error(m->view(m->id), mcp::code_invalid_request, text));

@@ -18,14 +18,15 @@ std::string_view without_port(std::string_view authority) {
 
 bool is_loopback_name(std::string_view host) {
     return host == "localhost" || host == "[::1]" || host.ends_with(".localhost") ||
-           (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
+           (host.starts_with("127.") &&
+            host.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
     return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-}  // namespace
+} // namespace
 
 guard::guard(const settings& from, bool loopback)
     : hosts_(from.allowed_hosts), origins_(from.allowed_origins), loopback_(loopback) {
@@ -53,12 +54,15 @@ base::result<void> guard::check(const net::request_head& head) const {
     auto host = head.headers.get("host");
     if (host && !host_allowed(*host)) {
         return base::fault(
-            base::errc::forbidden, "Host is not one of ours; list it in allowed_hosts or set public_url"
+            base::errc::forbidden,
+            "Host is not one of ours; list it in allowed_hosts or set public_url"
         );
     }
     auto origin = head.headers.get("origin");
     if (origin && !origin_allowed(*origin)) {
-        return base::fault(base::errc::forbidden, "Origin is not allowed; list it in allowed_origins");
+        return base::fault(
+            base::errc::forbidden, "Origin is not allowed; list it in allowed_origins"
+        );
     }
     return {};
 }
@@ -85,4 +89,4 @@ bool accepts(const net::fields& headers, std::string_view media_type) {
     return false;
 }
 
-}  // namespace sluice::front
+} // namespace sluice::front

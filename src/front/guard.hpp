@@ -1,5 +1,5 @@
-// Checks on every HTTP request before anything of it is believed: Host, Origin, content type, accept.
-// Spec: Streamable HTTP, "Security Warning"; protocol.md §4.1.
+// Checks on every HTTP request before anything of it is believed: Host, Origin, content type,
+// accept. Spec: Streamable HTTP, "Security Warning"; protocol.md §4.1.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,7 +14,8 @@ namespace sluice::front {
 
 class guard {
 public:
-    // `loopback` = we listen on a loopback address: then loopback origins are a developer's own pages.
+    // `loopback` = we listen on a loopback address: then loopback origins are a developer's own
+    // pages.
     guard(const settings& from, bool loopback);
 
     bool host_allowed(std::string_view host_header) const;
@@ -32,4 +33,4 @@ bool is_json(std::string_view content_type);
 // Whether an Accept header takes this media type ("*/*" and "type/*" count; q=0 does not).
 bool accepts(const net::fields& headers, std::string_view media_type);
 
-}  // namespace sluice::front
+} // namespace sluice::front

@@ -45,4 +45,4 @@ std::optional<route> find_route(std::string_view path, std::string_view mount_pa
     return found;
 }
 
-}  // namespace sluice::front
+} // namespace sluice::front

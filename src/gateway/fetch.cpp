@@ -20,7 +20,8 @@ policy::item_kind kind_of(const mcp::method_info& list) {
 }
 
 // Permission, public name and description override of one item.
-catalog::item_rule rule_for(house& in, const operation& op, const mcp::method_info& list, std::size_t server) {
+catalog::item_rule
+rule_for(house& in, const operation& op, const mcp::method_info& list, std::size_t server) {
     return [&in, &op, &list, server](const std::string& native) {
         catalog::verdict v;
         const auto& settings = in.names.server(server);
@@ -38,7 +39,8 @@ catalog::item_rule rule_for(house& in, const operation& op, const mcp::method_in
     };
 }
 
-std::shared_ptr<const wire::message> list_request(const mcp::method_info& list, std::string_view cursor) {
+std::shared_ptr<const wire::message>
+list_request(const mcp::method_info& list, std::string_view cursor) {
     std::string params = cursor.empty() ? "{}" : "{\"cursor\":" + std::string(cursor) + "}";
     auto parsed = wire::parse_message(wire::make_request("0", list.text, params));
     return std::make_shared<const wire::message>(std::move(*parsed));
@@ -46,7 +48,9 @@ std::shared_ptr<const wire::message> list_request(const mcp::method_info& list, 
 
 // The same walk for another request than the host's own.
 shared_operation with_message(
-    const shared_operation& op, const mcp::method_info& method, std::shared_ptr<const wire::message> m
+    const shared_operation& op,
+    const mcp::method_info& method,
+    std::shared_ptr<const wire::message> m
 ) {
     auto copy = std::make_shared<operation>(*op);
     copy->message = std::move(m);
@@ -79,7 +83,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
     if (into.got && into.cursor.empty()) learn(in, list, server, *into.got);
 }
 
-}  // namespace
+} // namespace
 
 request_to list_call(house& in, std::size_t server) {
     request_to what;
@@ -91,7 +95,11 @@ request_to list_call(house& in, std::size_t server) {
 }
 
 base::result<catalog::page> page_of(
-    house& in, const operation& op, const mcp::method_info& list, std::size_t server, const wire::message& answer
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const wire::message& answer
 ) {
     if (answer.kind == wire::message_kind::error) {
         // Announced a capability and does not know its list: nothing to list, as without it.
@@ -108,12 +116,14 @@ void learn(house& in, const mcp::method_info& list, std::size_t server, const ca
 
 std::vector<part> first_pages_of(const std::vector<std::size_t>& servers) {
     std::vector<part> parts(servers.size());
-    for (std::size_t i = 0; i < servers.size(); ++i) parts[i].server = servers[i];
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        parts[i].server = servers[i];
     return parts;
 }
 
-aio::task<>
-fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::vector<part>& parts) {
+aio::task<> fetch_parts(
+    house& in, shared_operation op, const mcp::method_info& list, std::vector<part>& parts
+) {
     aio::nursery fan(op->host->get_executor(), "gateway");
     for (auto& p : parts) {
         auto job = fetch_part(in, op, list, p);
@@ -121,12 +131,11 @@ fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::v
     }
     auto began = aio::clock::now();
     co_await fan.join();
-    op->waited += aio::clock::now() - began;  // the parts have clocks of their own, side by side
+    op->waited += aio::clock::now() - began; // the parts have clocks of their own, side by side
 }
 
-aio::task<base::result<std::vector<std::string>>> fetch_all_names(
-    house& in, shared_operation op, const mcp::method_info& list, std::size_t server
-) {
+aio::task<base::result<std::vector<std::string>>>
+fetch_all_names(house& in, shared_operation op, const mcp::method_info& list, std::size_t server) {
     std::vector<std::string> names;
     std::string cursor;
     for (std::size_t page_number = 0; page_number < max_lookup_pages; ++page_number) {
@@ -141,7 +150,9 @@ aio::task<base::result<std::vector<std::string>>> fetch_all_names(
         if (!page->next_cursor || *page->next_cursor == cursor) co_return names;
         cursor = *page->next_cursor;
     }
-    co_return base::fault(base::errc::protocol, "its list is too long to look for a shortened name");
+    co_return base::fault(
+        base::errc::protocol, "its list is too long to look for a shortened name"
+    );
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

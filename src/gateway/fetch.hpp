@@ -17,13 +17,14 @@ namespace sluice::gateway {
 // One server's part of a page.
 struct part {
     std::size_t server = 0;
-    std::string cursor;       // the upstream's, JSON text; empty = its first page
+    std::string cursor; // the upstream's, JSON text; empty = its first page
     base::result<catalog::page> got;
-    bool left_out = false;    // it has no such capability
+    bool left_out = false; // it has no such capability
 };
 
 // Fills every part, in parallel, each under its server's list_timeout; first pages teach the index.
-aio::task<> fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::vector<part>& parts);
+aio::task<>
+fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::vector<part>& parts);
 
 std::vector<part> first_pages_of(const std::vector<std::size_t>& servers);
 
@@ -31,12 +32,17 @@ std::vector<part> first_pages_of(const std::vector<std::size_t>& servers);
 aio::task<base::result<std::vector<std::string>>>
 fetch_all_names(house& in, shared_operation op, const mcp::method_info& list, std::size_t server);
 
-// A page read out of one answer; a JSON-RPC error is a fault, except "method not found": an empty list.
+// A page read out of one answer; a JSON-RPC error is a fault, except "method not found": an empty
+// list.
 base::result<catalog::page> page_of(
-    house& in, const operation& op, const mcp::method_info& list, std::size_t server, const wire::message& answer
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const wire::message& answer
 );
 void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page);
 // The clocks of a list request.
 request_to list_call(house& in, std::size_t server);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

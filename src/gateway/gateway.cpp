@@ -29,16 +29,21 @@ gateway::scope_for(const policy::principal& who, std::string_view names) const {
         return true;
     };
     if (names.empty()) {
-        for (std::size_t i = 0; i < in_.names.size(); ++i) add(i);
+        for (std::size_t i = 0; i < in_.names.size(); ++i)
+            add(i);
         return where;
     }
     auto parts = base::split(names, ',');
     for (auto raw : parts) {
         auto name = base::trim(raw);
         bool any = false;
-        for (auto server : in_.names.find(name)) any = add(server) || any;
+        for (auto server : in_.names.find(name))
+            any = add(server) || any;
         if (!any) {
-            return base::fault(base::errc::not_found, "no MCP server or group is called '" + std::string(name) + "'");
+            return base::fault(
+                base::errc::not_found,
+                "no MCP server or group is called '" + std::string(name) + "'"
+            );
         }
     }
     std::sort(where.servers.begin(), where.servers.end());
@@ -55,7 +60,8 @@ base::result<catalog::scope> gateway::narrow(catalog::scope where, std::string_v
         auto meant = in_.names.find(name);
         bool any = false;
         for (auto server : meant) {
-            bool here = std::find(where.servers.begin(), where.servers.end(), server) != where.servers.end();
+            bool here = std::find(where.servers.begin(), where.servers.end(), server) !=
+                        where.servers.end();
             if (here) kept.push_back(server);
             any = any || here;
         }
@@ -87,14 +93,18 @@ void gateway::start(shared_operation op) {
 
 aio::task<> gateway::run(shared_operation op) {
     co_await aio::keep_running_when_cancelled();
-    // The front of an operation: whatever goes wrong in it, its host hears of it (and the log, by the nursery).
+    // The front of an operation: whatever goes wrong in it, its host hears of it (and the log, by
+    // the nursery).
     std::exception_ptr crash;
     try {
         if (!op->call->is_cancelled()) co_await walk(op);
     } catch (...) {
         crash = std::current_exception();
     }
-    if (crash) deliver_error(*op, mcp::code_internal, "the gateway failed on this request; its log says how");
+    if (crash)
+        deliver_error(
+            *op, mcp::code_internal, "the gateway failed on this request; its log says how"
+        );
     if (op->call->is_cancelled()) {
         op->outcome = "cancelled";
         in_.meters.cancelled();
@@ -110,15 +120,28 @@ aio::task<> gateway::walk(shared_operation op) {
     const auto& method = *op->method;
     bool known = method.id != mcp::method::unknown && !method.capability.empty();
     if (!known || !anyone_has(in_, op->scope, method.capability)) {
-        deliver_error(*op, mcp::code_method_not_found, "Method not found: " + base::clip(op->message->method_text()));
+        deliver_error(
+            *op,
+            mcp::code_method_not_found,
+            "Method not found: " + base::clip(op->message->method_text())
+        );
         co_return;
     }
     switch (method.how) {
-        case mcp::handling::list: co_await run_list(in_, op); break;
-        case mcp::handling::target: co_await run_target(in_, op); break;
-        case mcp::handling::watch: co_await run_watch(in_, op); break;
-        case mcp::handling::fan_out: co_await run_set_level(in_, op); break;
-        case mcp::handling::local: break;
+    case mcp::handling::list:
+        co_await run_list(in_, op);
+        break;
+    case mcp::handling::target:
+        co_await run_target(in_, op);
+        break;
+    case mcp::handling::watch:
+        co_await run_watch(in_, op);
+        break;
+    case mcp::handling::fan_out:
+        co_await run_set_level(in_, op);
+        break;
+    case mcp::handling::local:
+        break;
     }
 }
 
@@ -133,7 +156,9 @@ void gateway::take(session::session& host, const wire::message& message) {
     host.cancel(*id, std::string(message.view(message.reason)));
 }
 
-void gateway::listens(session::session& host) { links_of(in_, host).listen(); }
+void gateway::listens(session::session& host) {
+    links_of(in_, host).listen();
+}
 
 void gateway::learn_peers() {
     for (std::size_t i = 0; i < in_.servers.size(); ++i) {
@@ -160,7 +185,8 @@ aio::task<> gateway::learn_peer(std::size_t server) {
 aio::task<> gateway::shut_down() {
     background_.stop();
     co_await background_.join();
-    for (auto& server : in_.servers) co_await server->shut_down();
+    for (auto& server : in_.servers)
+        co_await server->shut_down();
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

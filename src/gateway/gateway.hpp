@@ -15,7 +15,7 @@ namespace sluice::gateway {
 
 struct hello {
     std::shared_ptr<session::session> host;
-    std::string answer;   // the whole JSON-RPC response
+    std::string answer; // the whole JSON-RPC response
     int http_status = 200;
 };
 
@@ -24,22 +24,28 @@ public:
     explicit gateway(house& in);
 
     // The servers that a path element list ("a,b"; empty = all) means for this caller.
-    // errc::not_found naming the first unknown one; unknown and not permitted are the same sentence.
-    base::result<catalog::scope> scope_for(const policy::principal& who, std::string_view names) const;
+    // errc::not_found naming the first unknown one; unknown and not permitted are the same
+    // sentence.
+    base::result<catalog::scope>
+    scope_for(const policy::principal& who, std::string_view names) const;
     // `x-mcp-servers`: narrows a scope; an empty list means none.
     base::result<catalog::scope> narrow(catalog::scope where, std::string_view names) const;
 
     // `initialize`: opens the host's session (and on a single-server endpoint its upstream's).
     aio::task<hello> greet(
-        std::shared_ptr<const wire::message> message, policy::caller who, catalog::scope where,
+        std::shared_ptr<const wire::message> message,
+        policy::caller who,
+        catalog::scope where,
         std::shared_ptr<const net::fields> headers
     );
 
-    // The same in a session that exists already (HTTP+SSE: its GET opened it). hello.host is null when
-    // it failed; the session is the caller's to end.
+    // The same in a session that exists already (HTTP+SSE: its GET opened it). hello.host is null
+    // when it failed; the session is the caller's to end.
     aio::task<hello> greet_in(
-        std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
-        catalog::scope where, std::shared_ptr<const net::fields> headers
+        std::shared_ptr<const wire::message> message,
+        std::shared_ptr<session::session> host,
+        catalog::scope where,
+        std::shared_ptr<const net::fields> headers
     );
 
     // Starts any other request; its answer comes on op->call's stream.
@@ -63,16 +69,20 @@ private:
     aio::task<> know_peers(const catalog::scope& where);
     std::string describe_aggregate(const catalog::scope& where, mcp::revision r) const;
     aio::task<hello> welcome(
-        std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
-        catalog::scope where, std::shared_ptr<const net::fields> headers
+        std::shared_ptr<const wire::message> message,
+        std::shared_ptr<session::session> host,
+        catalog::scope where,
+        std::shared_ptr<const net::fields> headers
     );
     aio::task<hello> greet_single(
-        std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host,
-        catalog::scope where, std::shared_ptr<const net::fields> headers
+        std::shared_ptr<const wire::message> message,
+        std::shared_ptr<session::session> host,
+        catalog::scope where,
+        std::shared_ptr<const net::fields> headers
     );
 
     house& in_;
     aio::nursery background_;
 };
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

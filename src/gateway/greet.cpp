@@ -1,5 +1,5 @@
-// `initialize`: version negotiation, the merged description of many upstreams, or the one upstream's own.
-// Spec: Lifecycle/Initialization; decision 8.
+// `initialize`: version negotiation, the merged description of many upstreams, or the one
+// upstream's own. Spec: Lifecycle/Initialization; decision 8.
 #include "aio/within.hpp"
 #include "catalog/instructions.hpp"
 #include "gateway/gateway.hpp"
@@ -18,7 +18,10 @@ constexpr std::string_view assumed_capabilities = R"({"tools":{},"prompts":{},"r
 constexpr catalog::deliverable can_deliver = {true, true};
 
 std::string initialize_result(
-    mcp::revision r, std::string_view capabilities, std::string_view server_info, std::string_view instructions
+    mcp::revision r,
+    std::string_view capabilities,
+    std::string_view server_info,
+    std::string_view instructions
 ) {
     std::string out = "{\"protocolVersion\":\"";
     out.append(mcp::text_of(r)).append("\",\"capabilities\":").append(capabilities);
@@ -41,7 +44,10 @@ hello refuse(const wire::message& m, const base::fault& f) {
 // What `initialize` says of the host; whose session it becomes is the caller's to add.
 base::result<session::identity> introduction(const wire::message& message) {
     auto asked = message.string_at(message.protocol_version);
-    if (!asked) return base::fault(base::errc::invalid_params, "initialize needs params.protocolVersion, a string");
+    if (!asked)
+        return base::fault(
+            base::errc::invalid_params, "initialize needs params.protocolVersion, a string"
+        );
     session::identity said;
     said.revision = mcp::negotiate(*asked);
     said.capabilities = text_or(message, message.capabilities, "{}");
@@ -49,10 +55,12 @@ base::result<session::identity> introduction(const wire::message& message) {
     return said;
 }
 
-}  // namespace
+} // namespace
 
 aio::task<hello> gateway::greet(
-    std::shared_ptr<const wire::message> message, policy::caller who, catalog::scope where,
+    std::shared_ptr<const wire::message> message,
+    policy::caller who,
+    catalog::scope where,
     std::shared_ptr<const net::fields> headers
 ) {
     auto said = introduction(*message);
@@ -67,33 +75,43 @@ aio::task<hello> gateway::greet(
 }
 
 aio::task<hello> gateway::greet_in(
-    std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host, catalog::scope where,
+    std::shared_ptr<const wire::message> message,
+    std::shared_ptr<session::session> host,
+    catalog::scope where,
     std::shared_ptr<const net::fields> headers
 ) {
     auto said = introduction(*message);
     if (!said) co_return refuse(*message, said.error());
     host->introduce(said->revision, std::move(said->capabilities), std::move(said->client_info));
-    auto out = co_await welcome(std::move(message), std::move(host), std::move(where), std::move(headers));
+    auto out =
+        co_await welcome(std::move(message), std::move(host), std::move(where), std::move(headers));
     co_return out;
 }
 
 aio::task<hello> gateway::welcome(
-    std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host, catalog::scope where,
+    std::shared_ptr<const wire::message> message,
+    std::shared_ptr<session::session> host,
+    catalog::scope where,
     std::shared_ptr<const net::fields> headers
 ) {
     if (where.single) {
-        auto single = co_await greet_single(message, std::move(host), std::move(where), std::move(headers));
+        auto single =
+            co_await greet_single(message, std::move(host), std::move(where), std::move(headers));
         co_return single;
     }
     co_await know_peers(where);
     hello out;
     out.host = host;
-    out.answer = wire::make_result(message->view(message->id), describe_aggregate(where, host->who().revision));
+    out.answer = wire::make_result(
+        message->view(message->id), describe_aggregate(where, host->who().revision)
+    );
     co_return out;
 }
 
 aio::task<hello> gateway::greet_single(
-    std::shared_ptr<const wire::message> message, std::shared_ptr<session::session> host, catalog::scope where,
+    std::shared_ptr<const wire::message> message,
+    std::shared_ptr<session::session> host,
+    catalog::scope where,
     std::shared_ptr<const net::fields> headers
 ) {
     auto server = where.servers.front();
@@ -104,10 +122,13 @@ aio::task<hello> gateway::greet_single(
         auto how = base::outcome_of(link.error());
         hello out;
         out.http_status = mcp::http_status_of(how);
-        auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" + std::string(name_of(how)) + "\"}";
+        auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" +
+                    std::string(name_of(how)) + "\"}";
         out.answer = wire::make_error(
-            message->view(message->id), mcp::code_internal,
-            mcp::sentence_for(settings.name, how, link.error()), data
+            message->view(message->id),
+            mcp::code_internal,
+            mcp::sentence_for(settings.name, how, link.error()),
+            data
         );
         co_return out;
     }
@@ -133,7 +154,8 @@ aio::task<> gateway::know_peers(const catalog::scope& where) {
     if (!unknown()) co_return;
     learn_peers();
     auto until = aio::clock::now() + in_.names.rules().initialize_wait;
-    // Short naps instead of a latch per set of peers: this happens once or twice in a process's life.
+    // Short naps instead of a latch per set of peers: this happens once or twice in a process's
+    // life.
     while (unknown() && aio::clock::now() < until) {
         auto learning = std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
             return in_.peers[s].learning;
@@ -150,15 +172,20 @@ std::string gateway::describe_aggregate(const catalog::scope& where, mcp::revisi
         const auto& info = in_.peers[server].info;
         const auto& settings = in_.names.server(server);
         capabilities.push_back(info ? std::string_view(info->capabilities) : assumed_capabilities);
-        auto said = settings.instructions.empty() && info ? info->instructions : settings.instructions;
+        auto said =
+            settings.instructions.empty() && info ? info->instructions : settings.instructions;
         sections.push_back({settings.prefix(), said});
     }
-    // One server behind an aggregate is still an aggregate: its experimental extensions are not ours.
+    // One server behind an aggregate is still an aggregate: its experimental extensions are not
+    // ours.
     if (capabilities.size() == 1) capabilities.emplace_back("{}");
     const auto& rules = in_.names.rules();
-    auto merged = rules.merge_instructions ? catalog::merge_instructions(sections, rules.instructions_cap)
-                                           : std::string();
-    return initialize_result(r, catalog::merge_capabilities(capabilities, can_deliver), own_info, merged);
+    auto merged = rules.merge_instructions
+                      ? catalog::merge_instructions(sections, rules.instructions_cap)
+                      : std::string();
+    return initialize_result(
+        r, catalog::merge_capabilities(capabilities, can_deliver), own_info, merged
+    );
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

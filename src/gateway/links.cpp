@@ -31,7 +31,7 @@ session_links& links_of(house& in, session::session& host) {
 aio::task<base::result<shared_link>> session_links::ensure(
     std::size_t server, std::shared_ptr<const net::fields> headers, aio::instant until
 ) {
-    slot& s = slot_of(server);  // slots are never erased while the session lives
+    slot& s = slot_of(server); // slots are never erased while the session lives
     while (s.opening) {
         co_await s.ready.wait();
         if (!s.opening && !s.link) co_return s.last;
@@ -112,4 +112,4 @@ aio::task<> session_links::close() {
     }
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -1,5 +1,5 @@
-// The upstream sessions of one host session: one per upstream, opened on first use, never shared with
-// another host (decision 1). Hung on the session; closed when it ends.
+// The upstream sessions of one host session: one per upstream, opened on first use, never shared
+// with another host (decision 1). Hung on the session; closed when it ends.
 #pragma once
 
 #include "aio/latch.hpp"
@@ -34,8 +34,8 @@ public:
     // Links that are open now, with their server.
     std::vector<std::pair<std::size_t, shared_link>> open() const;
 
-    // The host listens: upstreams that may say something outside calls are listened to as well, those
-    // that are open now and those to come.
+    // The host listens: upstreams that may say something outside calls are listened to as well,
+    // those that are open now and those to come.
     void listen();
     // The host has asked for log messages: the same, for upstreams that log.
     void listen_for_level();
@@ -49,12 +49,13 @@ public:
     bool unsubscribed(std::size_t server, const std::string& uri);
     bool asked_for_updates(std::size_t server, const std::string& uri, bool shared) const;
 
-    // Passes a list_changed on, at most one per kind per second, the last one always: now on `call`'s
-    // stream (the standing one when null), or in a while on the standing stream.
+    // Passes a list_changed on, at most one per kind per second, the last one always: now on
+    // `call`'s stream (the standing one when null), or in a while on the standing stream.
     void list_changed(const wire::message& note, session::stream* call);
 
-    // After the upstream forgot the session, or the link broke: what the host had set and subscribed
-    // is set and subscribed again, with one `updated` each for what may have been missed.
+    // After the upstream forgot the session, or the link broke: what the host had set and
+    // subscribed is set and subscribed again, with one `updated` each for what may have been
+    // missed.
     void set_up_again(std::size_t server);
     void come_back(std::size_t server);
 
@@ -98,7 +99,8 @@ private:
     bool closing_ = false;
 };
 
-// Whether the upstream of a link is one process shared by all host sessions: then it is not ours to close.
+// Whether the upstream of a link is one process shared by all host sessions: then it is not ours to
+// close.
 bool is_shared(const upstream::server_settings& s);
 bool is_list_change(const wire::message& note);
 // One request of ours and its answer, told to nobody; questions meanwhile are refused.
@@ -111,4 +113,4 @@ session_links& links_of(house& in, session::session& host);
 std::vector<std::pair<std::string, std::string>>
 headers_for(const upstream::server_settings& server, const net::fields* from);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -16,7 +16,8 @@ namespace {
 
 listing listing_of(house& in, const operation& op) {
     std::string scope;
-    for (auto server : op.scope.servers) scope += in.names.server(server).name + "\n";
+    for (auto server : op.scope.servers)
+        scope += in.names.server(server).name + "\n";
     if (op.caller->tools) scope += base::join(*op.caller->tools, "\n");
     listing where;
     where.method = op.method->id;
@@ -30,7 +31,8 @@ listing listing_of(house& in, const operation& op) {
 void deliver_no_salt(operation& op, std::string_view what) {
     op.outcome = "config";
     deliver_error(
-        op, mcp::code_internal,
+        op,
+        mcp::code_internal,
         std::string(what) +
             ", and continuing a list needs a salt key: set salt_keys (or the environment variable "
             "SLUICE_SALT_KEY); `sluice gen-salt` makes one",
@@ -41,13 +43,18 @@ void deliver_no_salt(operation& op, std::string_view what) {
 void deliver_bad_cursor(operation& op, const base::fault& f) {
     if (f.code != base::errc::invalid_params) {
         deliver_error(
-            op, mcp::code_internal, "the store of listing positions is away; try the same cursor again",
-            R"({"reason":"store_unavailable"})", 503
+            op,
+            mcp::code_internal,
+            "the store of listing positions is away; try the same cursor again",
+            R"({"reason":"store_unavailable"})",
+            503
         );
         return;
     }
     deliver_error(
-        op, mcp::code_invalid_params, "this cursor cannot be used (" + f.message + "): list again from the start",
+        op,
+        mcp::code_invalid_params,
+        "this cursor cannot be used (" + f.message + "): list again from the start",
         "{\"reason\":" + wire::quote(f.message) + "}"
     );
 }
@@ -69,7 +76,8 @@ aio::task<std::optional<position>> open_cursor(house& in, shared_operation op) {
 }
 
 // What follows a page of one upstream: its next place, or a fault when the listing cannot go on.
-base::result<std::optional<place>> next_place(const std::string& server, const place* before, const catalog::page& page) {
+base::result<std::optional<place>>
+next_place(const std::string& server, const place* before, const catalog::page& page) {
     if (before != nullptr && before->revision && page.revision != before->revision) {
         return base::fault(base::errc::invalid_params, "changed");
     }
@@ -93,8 +101,9 @@ seal_rest(house& in, shared_operation op, position next) {
     if (next.places.empty()) co_return std::optional<std::string>();
     if (++next.pages > in.pages.settings().max_pages) {
         co_return base::fault(
-            base::errc::protocol, "the listing is longer than catalog.max_pages (" +
-                                      std::to_string(in.pages.settings().max_pages) + " pages)"
+            base::errc::protocol,
+            "the listing is longer than catalog.max_pages (" +
+                std::to_string(in.pages.settings().max_pages) + " pages)"
         );
     }
     auto where = listing_of(in, *op);
@@ -117,7 +126,10 @@ catalog::server_outcome outcome_for(house& in, const part& p) {
 }
 
 void deliver_nothing(
-    house& in, operation& op, const std::vector<part>& parts, const std::vector<catalog::server_outcome>& outcomes
+    house& in,
+    operation& op,
+    const std::vector<part>& parts,
+    const std::vector<catalog::server_outcome>& outcomes
 ) {
     std::string text = "no upstream could be listed:";
     for (const auto& p : parts) {
@@ -133,7 +145,7 @@ void deliver_nothing(
 // The upstreams that a page asks, and where each stood.
 struct page_plan {
     std::vector<part> parts;
-    std::optional<position> from;  // nothing on page 1
+    std::optional<position> from; // nothing on page 1
 
     const place* before(std::size_t index) const { return from ? &from->places[index] : nullptr; }
 };
@@ -145,9 +157,10 @@ base::result<page_plan> plan_page(house& in, const operation& op, std::optional<
         return plan;
     }
     for (const auto& p : from->places) {
-        auto it = std::find_if(op.scope.servers.begin(), op.scope.servers.end(), [&](std::size_t s) {
-            return in.names.server(s).name == p.server;
-        });
+        auto it =
+            std::find_if(op.scope.servers.begin(), op.scope.servers.end(), [&](std::size_t s) {
+                return in.names.server(s).name == p.server;
+            });
         if (it == op.scope.servers.end()) return base::fault(base::errc::invalid_params, "changed");
         part asked;
         asked.server = *it;
@@ -169,13 +182,15 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
     next.deadline_ms = plan.from ? plan.from->deadline_ms : in.pages.new_deadline();
     if (plan.from) next.others = plan.from->others;
     outcomes.reserve(next.others.size() + plan.parts.size());
-    for (const auto& o : next.others) outcomes.push_back({o.server, o.how, 0, o.http_status});
+    for (const auto& o : next.others)
+        outcomes.push_back({o.server, o.how, 0, o.http_status});
     for (std::size_t i = 0; i < plan.parts.size(); ++i) {
         auto& p = plan.parts[i];
         const auto& name = in.names.server(p.server).name;
         outcomes.push_back(outcome_for(in, p));
         bool goes_on = p.got && p.got->next_cursor && !p.left_out;
-        if (!goes_on) next.others.push_back({name, outcomes.back().how, outcomes.back().http_status});
+        if (!goes_on)
+            next.others.push_back({name, outcomes.back().how, outcomes.back().http_status});
         if (p.left_out) continue;
         ++asked;
         if (!p.got) {
@@ -186,8 +201,10 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
         }
         auto rest = next_place(name, plan.before(i), *p.got);
         if (!rest) {
-            if (rest.error().code == base::errc::invalid_params) deliver_bad_cursor(*op, rest.error());
-            else deliver_fault(in, *op, p.server, rest.error());
+            if (rest.error().code == base::errc::invalid_params)
+                deliver_bad_cursor(*op, rest.error());
+            else
+                deliver_fault(in, *op, p.server, rest.error());
             co_return;
         }
         if (*rest && !in.pages.can_continue()) {
@@ -226,15 +243,21 @@ aio::task<> run_aggregate(house& in, shared_operation op, std::optional<position
 
 // A single server's page: its own answer, with the list and the cursor replaced where they must be.
 aio::task<> deliver_page(
-    house& in, shared_operation op, std::optional<position> from, wire::message answer, catalog::page page
+    house& in,
+    shared_operation op,
+    std::optional<position> from,
+    wire::message answer,
+    catalog::page page
 ) {
     auto server = op->scope.servers.front();
     const auto& name = in.names.server(server).name;
     const place* before = from ? &from->places.front() : nullptr;
     auto rest = next_place(name, before, page);
     if (!rest) {
-        if (rest.error().code == base::errc::invalid_params) deliver_bad_cursor(*op, rest.error());
-        else deliver_fault(in, *op, server, rest.error());
+        if (rest.error().code == base::errc::invalid_params)
+            deliver_bad_cursor(*op, rest.error());
+        else
+            deliver_fault(in, *op, server, rest.error());
         co_return;
     }
     if (*rest && !in.pages.can_continue()) {
@@ -254,7 +277,8 @@ aio::task<> deliver_page(
         deliver(*op, answer);
         co_return;
     }
-    auto result = catalog::with_items(answer.view(answer.result), op->method->list_key, page, *cursor);
+    auto result =
+        catalog::with_items(answer.view(answer.result), op->method->list_key, page, *cursor);
     auto bytes = wire::rewrite(answer, {{answer.id, op->host_id()}, {answer.result, result}});
     finish(*op, std::move(bytes));
 }
@@ -282,7 +306,7 @@ aio::task<> run_single(house& in, shared_operation op, std::optional<position> f
     co_await deliver_page(in, op, std::move(from), std::move(*answer), std::move(*page));
 }
 
-}  // namespace
+} // namespace
 
 aio::task<> run_list(house& in, shared_operation op) {
     if (op->scope.single) op->server = in.names.server(op->scope.servers.front()).name;
@@ -298,4 +322,4 @@ aio::task<> run_list(house& in, shared_operation op) {
     }
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

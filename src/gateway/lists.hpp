@@ -10,4 +10,4 @@ namespace sluice::gateway {
 
 aio::task<> run_list(house& in, shared_operation op);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -44,35 +44,35 @@ struct house {
     session::registry& sessions;
     sys::meters& meters;
     pager& pages;
-    sys::budget& bodies;   // of hosts' requests under way
-    std::string registry;  // digest of the effective configuration
-    std::vector<std::unique_ptr<upstream::server>> servers;  // configuration order
-    std::vector<known_peer> peers;                           // same order
+    sys::budget& bodies;                                    // of hosts' requests under way
+    std::string registry;                                   // digest of the effective configuration
+    std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
+    std::vector<known_peer> peers;                          // same order
     settings bounds;
 };
 
 struct operation {
     std::shared_ptr<session::session> host;
     std::shared_ptr<session::call> call;
-    catalog::scope scope;  // only servers this caller may use
+    catalog::scope scope; // only servers this caller may use
     policy::caller caller;
     std::shared_ptr<const wire::message> message;
     const mcp::method_info* method = nullptr;
-    std::shared_ptr<const net::fields> headers;  // the host's; only configured names go up
+    std::shared_ptr<const net::fields> headers; // the host's; only configured names go up
     aio::instant arrived;
-    std::shared_ptr<sys::budget::share> held;  // of house::bodies, for the message
+    std::shared_ptr<sys::budget::share> held; // of house::bodies, for the message
 
     // For the one line at the end.
-    aio::duration waited{0};  // for upstreams
+    aio::duration waited{0}; // for upstreams
     aio::duration first_byte{0};
-    std::string server;  // "" on an aggregate of several
+    std::string server; // "" on an aggregate of several
     std::string tool;
     std::string outcome = "ok";
-    std::string problem;  // for the log only: may name addresses and files
+    std::string problem; // for the log only: may name addresses and files
 
     std::string_view host_id() const { return call->host_id().text(); }
 };
 
 using shared_operation = std::shared_ptr<operation>;
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

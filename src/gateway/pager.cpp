@@ -18,13 +18,15 @@ base::fault refused(std::string_view reason) {
 // Fields joined by NUL, which none of them can hold (names, ids and digests are visible text).
 std::string pack(const std::vector<std::string>& fields) {
     std::string out;
-    for (const auto& f : fields) out.append(f).push_back('\0');
+    for (const auto& f : fields)
+        out.append(f).push_back('\0');
     return out;
 }
 
 std::vector<std::string> unpack(std::string_view text) {
     std::vector<std::string> fields;
-    for (auto part : base::split(text, '\0')) fields.emplace_back(part);
+    for (auto part : base::split(text, '\0'))
+        fields.emplace_back(part);
     if (!fields.empty()) fields.pop_back();
     return fields;
 }
@@ -36,7 +38,8 @@ std::string write(const position& at) {
         out += "{\"server\":" + wire::quote(p.server) + ",\"cursor\":" + p.cursor;
         if (p.revision) out += ",\"revision\":" + *p.revision;
         out += ",\"seen\":[";
-        for (auto digest : p.seen) out += (out.back() == '[' ? "" : ",") + std::to_string(digest);
+        for (auto digest : p.seen)
+            out += (out.back() == '[' ? "" : ",") + std::to_string(digest);
         out += "]}";
     }
     out += "],\"others\":[";
@@ -49,7 +52,9 @@ std::string write(const position& at) {
     return out + "]}";
 }
 
-std::uint64_t number(std::string_view text) { return base::parse_unsigned(text).value_or(0); }
+std::uint64_t number(std::string_view text) {
+    return base::parse_unsigned(text).value_or(0);
+}
 
 position read(std::string_view text, std::int64_t deadline_ms) {
     position at;
@@ -79,20 +84,30 @@ position read(std::string_view text, std::int64_t deadline_ms) {
     return at;
 }
 
-}  // namespace
+} // namespace
 
-std::int64_t pager::new_deadline() const { return sys::wall_ms() + settings_.lifetime.count(); }
+std::int64_t pager::new_deadline() const {
+    return sys::wall_ms() + settings_.lifetime.count();
+}
 
 aio::task<base::result<std::string>> pager::issue(listing where, position at) {
     auto id = sys::random_id();
-    auto left = std::chrono::milliseconds(std::max<std::int64_t>(at.deadline_ms - sys::wall_ms(), 1));
+    auto left =
+        std::chrono::milliseconds(std::max<std::int64_t>(at.deadline_ms - sys::wall_ms(), 1));
     auto written = write(at);
     auto stored = co_await store_.put("page:" + id, std::move(written), left);
     if (!stored) co_return stored.error();
     auto token = seals_.seal(
         sys::purpose::cursor,
-        pack({std::string(mcp::describe(where.method).text), where.principal, where.endpoint, where.scope,
-              where.registry, std::to_string(at.deadline_ms), id})
+        pack(
+            {std::string(mcp::describe(where.method).text),
+             where.principal,
+             where.endpoint,
+             where.scope,
+             where.registry,
+             std::to_string(at.deadline_ms),
+             id}
+        )
     );
     co_return "\"" + token + "\"";
 }
@@ -114,4 +129,4 @@ aio::task<base::result<position>> pager::open(listing where, std::string cursor)
     co_return read(**record, deadline);
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -1,6 +1,7 @@
 // Cursors of the four lists: sealed references, bound to caller, endpoint, list and deadline, to an
-// immutable record in the store that says where each upstream stands. Replayable; good on any replica
-// with the same configuration and salt. Spec: Utilities/Pagination; decision 19; features.md §4, 1–29.
+// immutable record in the store that says where each upstream stands. Replayable; good on any
+// replica with the same configuration and salt. Spec: Utilities/Pagination; decision 19;
+// features.md §4, 1–29.
 #pragma once
 
 #include "aio/task.hpp"
@@ -36,18 +37,18 @@ struct rested {
 
 struct position {
     std::vector<place> places;
-    std::vector<rested> others;          // named in the outcomes of every page
-    std::uint32_t pages = 1;             // pages served so far
-    std::int64_t deadline_ms = 0;        // wall time; set at page 1, never extended
+    std::vector<rested> others;   // named in the outcomes of every page
+    std::uint32_t pages = 1;      // pages served so far
+    std::int64_t deadline_ms = 0; // wall time; set at page 1, never extended
 };
 
 // What a cursor is bound to.
 struct listing {
     mcp::method method = mcp::method::unknown;
-    std::string principal;  // its id
-    std::string endpoint;   // the session's path
-    std::string scope;      // digest of what the caller may list there
-    std::string registry;   // digest of the configuration
+    std::string principal; // its id
+    std::string endpoint;  // the session's path
+    std::string scope;     // digest of what the caller may list there
+    std::string registry;  // digest of the configuration
 };
 
 struct pager_settings {
@@ -77,4 +78,4 @@ private:
     pager_settings settings_;
 };
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -16,7 +16,7 @@ constexpr auto look_every = std::chrono::seconds(1);
 constexpr std::size_t most_open = 16;
 constexpr std::size_t most_jobs = 128;
 constexpr auto answer_limit = std::chrono::seconds(10);
-constexpr auto farewell_limit = std::chrono::seconds(2);  // somebody waits for the end of the call
+constexpr auto farewell_limit = std::chrono::seconds(2); // somebody waits for the end of the call
 
 std::string mode_of(const wire::message& request) {
     auto params = request.view(request.params);
@@ -25,18 +25,14 @@ std::string mode_of(const wire::message& request) {
     return wire::unescape(*mode);
 }
 
-}  // namespace
+} // namespace
 
 questions::questions(house& in, shared_operation op, std::size_t server, shared_link link)
-    : in_(in),
-      op_(std::move(op)),
-      server_(server),
-      link_(std::move(link)),
-      jobs_(op_->host->get_executor(), "gateway"),
-      last_settled_(aio::clock::now()) {}
+    : in_(in), op_(std::move(op)), server_(server), link_(std::move(link)),
+      jobs_(op_->host->get_executor(), "gateway"), last_settled_(aio::clock::now()) {}
 
 void questions::take(wire::message request) {
-    if (jobs_.size() >= most_jobs) return;  // it floods; what it asks now is never answered
+    if (jobs_.size() >= most_jobs) return; // it floods; what it asks now is never answered
     ++open_;
     auto job = relay(std::make_shared<const wire::message>(std::move(request)));
     jobs_.spawn(std::move(job));
@@ -45,13 +41,16 @@ void questions::take(wire::message request) {
 base::result<void> questions::may_be_asked(const wire::message& request) const {
     const auto& server = in_.names.server(server_);
     auto method = request.method_text();
-    mcp::allowed_questions allowed{server.allow_elicitation, server.allow_sampling, server.allow_roots};
+    mcp::allowed_questions allowed{
+        server.allow_elicitation, server.allow_sampling, server.allow_roots
+    };
     auto declared = mcp::declared_upstream(op_->host->who().capabilities, allowed);
     if (mcp::can_answer(declared, method, mode_of(request))) return {};
     return base::fault(
         base::errc::method_not_found,
-        "the client behind this gateway cannot be asked " + method + ": it was not declared, or the gateway's "
-        "configuration does not allow it for this server"
+        "the client behind this gateway cannot be asked " + method +
+            ": it was not declared, or the gateway's "
+            "configuration does not allow it for this server"
     );
 }
 
@@ -59,7 +58,8 @@ aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
     co_await aio::keep_running_when_cancelled();
     auto allowed = may_be_asked(*request);
     if (allowed && closing_) allowed = base::fault(base::errc::cancelled, "the call has ended");
-    if (allowed && open_ > most_open) allowed = base::fault(base::errc::too_many, "too many questions are open");
+    if (allowed && open_ > most_open)
+        allowed = base::fault(base::errc::too_many, "too many questions are open");
     if (!allowed) {
         co_await refuse(request, allowed.error());
     } else {
@@ -98,10 +98,14 @@ aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<
         auto now = aio::clock::now();
         const auto& out = op_->call->out();
         if (op_->call->is_cancelled() || closing_) {
-            co_return base::fault(base::errc::cancelled, "the call that this question belongs to has ended");
+            co_return base::fault(
+                base::errc::cancelled, "the call that this question belongs to has ended"
+            );
         }
-        if (ask->is_dropped()) co_return base::fault(base::errc::closed, "the client's session has ended");
-        if (now >= until) co_return base::fault(base::errc::timeout, "the client did not answer in time");
+        if (ask->is_dropped())
+            co_return base::fault(base::errc::closed, "the client's session has ended");
+        if (now >= until)
+            co_return base::fault(base::errc::timeout, "the client did not answer in time");
         if (!out.attached() && out.detached_at() + grace < now) {
             co_return base::fault(base::errc::closed, "the client has disconnected");
         }
@@ -117,12 +121,14 @@ void questions::withdrawn(const wire::message& note) {
 }
 
 void questions::withdraw(const session::ask& ask, std::string_view reason) {
-    std::string params = "{\"requestId\":" + std::string(ask.id().text()) + ",\"reason\":" + wire::quote(reason) + "}";
+    std::string params = "{\"requestId\":" + std::string(ask.id().text()) +
+                         ",\"reason\":" + wire::quote(reason) + "}";
     op_->call->out().push_note(wire::make_notification("notifications/cancelled", params));
 }
 
 aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base::fault why) {
-    int code = why.code == base::errc::method_not_found ? mcp::code_method_not_found : mcp::code_internal;
+    int code =
+        why.code == base::errc::method_not_found ? mcp::code_method_not_found : mcp::code_internal;
     auto bytes = wire::make_error(request->view(request->id), code, why.message);
     bool leaving = closing_ || op_->host->is_ending();
     auto until = aio::clock::now() + (leaving ? farewell_limit : answer_limit);
@@ -133,8 +139,9 @@ aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base
 aio::task<> questions::close() {
     closing_ = true;
     // Not by cancelling: what is being told to the upstream must still reach it.
-    for (const auto& [id, ask] : waiting_) ask->rouse();
+    for (const auto& [id, ask] : waiting_)
+        ask->rouse();
     co_await jobs_.join();
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -1,7 +1,7 @@
-// The questions that upstreams ask in the middle of one call: each goes to the host on the call's own
-// stream under an id of ours, and the host's answer goes back verbatim under the upstream's id.
-// Whatever keeps an answer from coming is an explicit error to the upstream, never an invented action.
-// Spec: elicitation/create, sampling/createMessage, roots/list, R1–R4; decisions 1, 9, 10.
+// The questions that upstreams ask in the middle of one call: each goes to the host on the call's
+// own stream under an id of ours, and the host's answer goes back verbatim under the upstream's id.
+// Whatever keeps an answer from coming is an explicit error to the upstream, never an invented
+// action. Spec: elicitation/create, sampling/createMessage, roots/list, R1–R4; decisions 1, 9, 10.
 #pragma once
 
 #include "aio/nursery.hpp"
@@ -41,10 +41,11 @@ private:
     std::size_t server_;
     shared_link link_;
     aio::nursery jobs_;
-    std::vector<std::pair<wire::token, std::shared_ptr<session::ask>>> waiting_; // by the upstream's id
+    std::vector<std::pair<wire::token, std::shared_ptr<session::ask>>>
+        waiting_; // by the upstream's id
     std::size_t open_ = 0;
     aio::instant last_settled_;
     bool closing_ = false;
 };
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

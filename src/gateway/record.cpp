@@ -10,26 +10,31 @@ namespace sluice::gateway {
 
 namespace {
 
-double seconds(aio::duration d) { return std::chrono::duration<double>(d).count(); }
+double seconds(aio::duration d) {
+    return std::chrono::duration<double>(d).count();
+}
 
 // Hosts can send any name; only those of the upstreams' own lists become label values.
 std::string_view known_tool(house& in, const operation& op) {
     if (op.tool.empty()) return {};
     if (op.outcome == "ok" && op.tool.size() <= 128) return op.tool;
     for (std::size_t i = 0; i < in.names.size(); ++i) {
-        if (in.names.server(i).name == op.server) return in.lists.ever_had(i, "tools", op.tool) ? std::string_view(op.tool) : "other";
+        if (in.names.server(i).name == op.server)
+            return in.lists.ever_had(i, "tools", op.tool) ? std::string_view(op.tool) : "other";
     }
     return "other";
 }
 
-}  // namespace
+} // namespace
 
 void record(house& in, const operation& op) {
     auto total = aio::clock::now() - op.arrived;
     auto added = std::max(total - op.waited, aio::duration::zero());
     bool known = op.method->id != mcp::method::unknown;
     std::string_view method = known ? op.method->text : std::string_view("other");
-    in.meters.call_ended({op.server, method, op.outcome, known_tool(in, op), seconds(total), seconds(added)});
+    in.meters.call_ended(
+        {op.server, method, op.outcome, known_tool(in, op), seconds(total), seconds(added)}
+    );
     if (!sys::log_enabled(sys::log_level::info)) return;
     sys::log_line line(sys::log_level::info, "call");
     line.field("method", method).field("outcome", op.outcome);
@@ -42,4 +47,4 @@ void record(house& in, const operation& op) {
     line.field("added_ms", seconds(added) * 1000);
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -7,4 +7,4 @@ namespace sluice::gateway {
 
 void record(house& in, const operation& op);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -28,9 +28,7 @@ void pass_note(house& in, operation& op, const wire::message& note) {
 class waiting {
 public:
     explicit waiting(operation& op) : op_(op), since_(aio::clock::now()) {}
-    void done() {
-        op_.waited += aio::clock::now() - since_;
-    }
+    void done() { op_.waited += aio::clock::now() - since_; }
 
 private:
     operation& op_;
@@ -44,7 +42,7 @@ struct pulling {
     std::unique_ptr<upstream::reply> reply;
     aio::instant end;
     aio::instant silent_since;
-    std::unique_ptr<questions> asked;  // made by the first question
+    std::unique_ptr<questions> asked; // made by the first question
 
     // Silence counts from the last message; an open question stops the clock (decision 10).
     aio::instant patience() {
@@ -61,13 +59,16 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         waiting wait(*op);
         auto step = co_await p.reply->next(until);
         wait.done();
-        if (op->first_byte == aio::duration::zero()) op->first_byte = aio::clock::now() - op->arrived;
-        if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
+        if (op->first_byte == aio::duration::zero())
+            op->first_byte = aio::clock::now() - op->arrived;
+        if (op->call->is_cancelled())
+            co_return base::fault(base::errc::cancelled, "cancelled by the host");
         if (!step) {
-            // Only a wait that really lasted until its end may be taken up again: a reply that ended with a
-            // timeout of its own answers at once, for ever.
+            // Only a wait that really lasted until its end may be taken up again: a reply that
+            // ended with a timeout of its own answers at once, for ever.
             auto now = aio::clock::now();
-            bool early = step.error().code == base::errc::timeout && now >= until && now < p.patience();
+            bool early =
+                step.error().code == base::errc::timeout && now >= until && now < p.patience();
             if (early) continue;
             co_return step.error();
         }
@@ -103,12 +104,13 @@ aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pull
     }
     if (p.asked) co_await p.asked->close();
     if (crash) std::rethrow_exception(crash);
-    if (!got && got.error().code == base::errc::cancelled) co_await p.reply->cancel(op->call->reason());
+    if (!got && got.error().code == base::errc::cancelled)
+        co_await p.reply->cancel(op->call->reason());
     if (!got && got.error().code == base::errc::timeout) co_await p.reply->cancel("\"timeout\"");
     co_return got;
 }
 
-}  // namespace
+} // namespace
 
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
     const auto& server = in.servers[what.server]->settings();
@@ -118,7 +120,8 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first);
     opening.done();
     if (!link) co_return link.error();
-    if (op->call->is_cancelled()) co_return base::fault(base::errc::cancelled, "cancelled by the host");
+    if (op->call->is_cancelled())
+        co_return base::fault(base::errc::cancelled, "cancelled by the host");
 
     upstream::outgoing request;
     request.message = op->message;
@@ -134,7 +137,9 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
         co_await (*reply)->cancel(op->call->reason());
         co_return base::fault(base::errc::cancelled, "cancelled by the host");
     }
-    pulling p{std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr};
+    pulling p{
+        std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr
+    };
     auto pulled = co_await pull(in, op, std::move(p));
     co_return pulled;
 }
@@ -176,4 +181,4 @@ void deliver_fault(house& in, operation& op, std::size_t server, const base::fau
     deliver_error(op, mcp::code_internal, mcp::sentence_for(name, how, f), data, status);
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -17,8 +17,8 @@ namespace sluice::gateway {
 struct request_to {
     std::size_t server = 0;
     std::vector<upstream::outgoing::edit> edits;
-    aio::duration silence{0};  // between two messages of the answer
-    aio::duration longest{0};  // the whole call
+    aio::duration silence{0}; // between two messages of the answer
+    aio::duration longest{0}; // the whole call
     bool relay_notes = true;
 };
 
@@ -30,9 +30,10 @@ void finish(operation& op, std::string response, int http_status = 0);
 // Tells the host the final response: the upstream's bytes with the host's id.
 void deliver(operation& op, const wire::message& response);
 // Tells the host of a failure. `status` = what a single-server route answers by HTTP, 0 = 200.
-void deliver_error(operation& op, int code, std::string_view text, std::string_view data = {},
-                   int status = 0);
+void deliver_error(
+    operation& op, int code, std::string_view text, std::string_view data = {}, int status = 0
+);
 // The failure of one named upstream.
 void deliver_fault(house& in, operation& op, std::size_t server, const base::fault& f);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

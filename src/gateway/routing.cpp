@@ -11,22 +11,34 @@ namespace sluice::gateway {
 
 namespace {
 
-bool is_tools(const mcp::method_info& list) { return list.id == mcp::method::tools_list; }
+bool is_tools(const mcp::method_info& list) {
+    return list.id == mcp::method::tools_list;
+}
 
 base::fault unknown(const mcp::method_info& list, const std::string& name) {
     std::string_view word = is_tools(list) ? "tool" : "prompt";
     return {base::errc::invalid_params, "Unknown " + std::string(word) + ": " + base::clip(name)};
 }
 
-std::string shown(house& in, const operation& op, const mcp::method_info& list, std::size_t server,
-                  const std::string& native) {
+std::string shown(
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const std::string& native
+) {
     return is_tools(list) ? in.names.public_tool(op.scope, server, native)
                           : in.names.public_name(op.scope, server, native);
 }
 
 // The native name or the display name alone, as a bare name may be.
-bool is_bare_name_of(house& in, const mcp::method_info& list, std::size_t server, const std::string& native,
-                     const std::string& name) {
+bool is_bare_name_of(
+    house& in,
+    const mcp::method_info& list,
+    std::size_t server,
+    const std::string& native,
+    const std::string& name
+) {
     if (native == name) return true;
     if (!is_tools(list)) return false;
     const auto& displayed = in.names.server(server).tool_name_to_display_name;
@@ -60,29 +72,37 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
     if (found.empty()) co_return unknown(list, name);
     std::vector<std::string> forms;
     forms.reserve(found.size());
-    for (const auto& r : found) forms.push_back("'" + shown(in, *op, list, r.server, r.native) + "'");
+    for (const auto& r : found)
+        forms.push_back("'" + shown(in, *op, list, r.server, r.native) + "'");
     co_return base::fault(
         base::errc::invalid_params,
-        "the bare name '" + base::clip(name) + "' is not certain to mean one upstream; use " + base::join(forms, " or ")
+        "the bare name '" + base::clip(name) + "' is not certain to mean one upstream; use " +
+            base::join(forms, " or ")
     );
 }
 
-// A shortened name is looked up in what is known; only when it is not there the list is read, to its end.
+// A shortened name is looked up in what is known; only when it is not there the list is read, to
+// its end.
 aio::task<base::result<std::vector<std::string>>> known_or_all_names(
-    house& in, shared_operation op, const mcp::method_info& list, catalog::route route, std::string name
+    house& in,
+    shared_operation op,
+    const mcp::method_info& list,
+    catalog::route route,
+    std::string name
 ) {
     const auto* known = in.lists.find(route.server, list.list_key);
     if (known != nullptr) {
-        auto it = std::find_if(known->natives.begin(), known->natives.end(), [&](const auto& native) {
-            return shown(in, *op, list, route.server, native) == name;
-        });
+        auto it =
+            std::find_if(known->natives.begin(), known->natives.end(), [&](const auto& native) {
+                return shown(in, *op, list, route.server, native) == name;
+            });
         if (it != known->natives.end()) co_return std::vector<std::string>{*it};
     }
     auto all = co_await fetch_all_names(in, op, list, route.server);
     co_return all;
 }
 
-}  // namespace
+} // namespace
 
 aio::task<base::result<catalog::route>>
 find_named(house& in, shared_operation op, const mcp::method_info& list, std::string name) {
@@ -99,7 +119,7 @@ find_named(house& in, shared_operation op, const mcp::method_info& list, std::st
             co_return catalog::route{route->server, native, false};
         }
     }
-    route->shortened = false;  // it only looked like one
+    route->shortened = false; // it only looked like one
     co_return *route;
 }
 
@@ -111,7 +131,8 @@ bool anyone_has(house& in, const catalog::scope& scope, std::string_view capabil
     });
 }
 
-std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, const std::string& uri) {
+std::vector<std::size_t>
+candidates_for_uri(house& in, const operation& op, const std::string& uri) {
     std::vector<std::size_t> likely;
     std::vector<std::size_t> rest;
     for (auto server : op.scope.servers) {
@@ -119,16 +140,18 @@ std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, cons
         if (info && !catalog::has_capability(info->capabilities, "resources")) continue;
         const auto* list = in.lists.find(server, "resources");
         const auto* templates = in.lists.find(server, "resourceTemplates");
-        bool listed = list != nullptr &&
-                      std::find(list->natives.begin(), list->natives.end(), uri) != list->natives.end();
-        bool fits = templates != nullptr &&
-                    std::any_of(templates->natives.begin(), templates->natives.end(), [&](const auto& t) {
-                        return t == uri || mcp::matches_template(t, uri);
-                    });
+        bool listed =
+            list != nullptr &&
+            std::find(list->natives.begin(), list->natives.end(), uri) != list->natives.end();
+        bool fits =
+            templates != nullptr &&
+            std::any_of(templates->natives.begin(), templates->natives.end(), [&](const auto& t) {
+                return t == uri || mcp::matches_template(t, uri);
+            });
         (listed || fits ? likely : rest).push_back(server);
     }
     likely.insert(likely.end(), rest.begin(), rest.end());
     return likely;
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

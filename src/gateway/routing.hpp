@@ -1,5 +1,6 @@
 // Where a name or a URI leads when the endpoint reaches several upstreams.
-// Names: prefix first; a bare name only from complete lists; a shortened one by paging its upstream.
+// Names: prefix first; a bare name only from complete lists; a shortened one by paging its
+// upstream.
 #pragma once
 
 #include "aio/task.hpp"
@@ -23,4 +24,4 @@ std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, cons
 // Whether any permitted upstream has (or, unknown yet, may have) a capability.
 bool anyone_has(house& in, const catalog::scope& scope, std::string_view capability);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

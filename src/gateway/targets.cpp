@@ -23,7 +23,9 @@ request_to plain_call(house& in, std::size_t server) {
 }
 
 void deliver_unknown(operation& op, std::string_view kind, std::string_view name) {
-    deliver_error(op, mcp::code_invalid_params, "Unknown " + std::string(kind) + ": " + std::string(name));
+    deliver_error(
+        op, mcp::code_invalid_params, "Unknown " + std::string(kind) + ": " + std::string(name)
+    );
 }
 
 std::vector<std::string> argument_names(const wire::message& m) {
@@ -46,25 +48,35 @@ struct named {
 std::optional<named> name_in(const operation& op) {
     const auto& m = *op.message;
     switch (op.method->id) {
-        case mcp::method::tools_call:
-            return named{m.name, policy::item_kind::tool, "tool", &mcp::describe(mcp::method::tools_list)};
-        case mcp::method::prompts_get:
-            return named{
-                m.name, policy::item_kind::prompt, "prompt", &mcp::describe(mcp::method::prompts_list)
-            };
-        case mcp::method::completion_complete:
-            if (m.string_at(m.ref_type) != "ref/prompt") return std::nullopt;
-            return named{
-                m.ref_name, policy::item_kind::prompt, "prompt", &mcp::describe(mcp::method::prompts_list)
-            };
-        default: return std::nullopt;
+    case mcp::method::tools_call:
+        return named{
+            m.name, policy::item_kind::tool, "tool", &mcp::describe(mcp::method::tools_list)
+        };
+    case mcp::method::prompts_get:
+        return named{
+            m.name, policy::item_kind::prompt, "prompt", &mcp::describe(mcp::method::prompts_list)
+        };
+    case mcp::method::completion_complete:
+        if (m.string_at(m.ref_type) != "ref/prompt") return std::nullopt;
+        return named{
+            m.ref_name,
+            policy::item_kind::prompt,
+            "prompt",
+            &mcp::describe(mcp::method::prompts_list)
+        };
+    default:
+        return std::nullopt;
     }
 }
 
 aio::task<> call_named(house& in, shared_operation op, named target) {
     auto name = op->message->string_at(target.where);
     if (!name) {
-        deliver_error(*op, mcp::code_invalid_params, "params need a string naming the " + std::string(target.word));
+        deliver_error(
+            *op,
+            mcp::code_invalid_params,
+            "params need a string naming the " + std::string(target.word)
+        );
         co_return;
     }
     bool is_tool = target.kind == policy::item_kind::tool;
@@ -98,7 +110,7 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
     }
 }
 
-}  // namespace
+} // namespace
 
 bool says_not_found(const wire::message& answer) {
     if (answer.kind != wire::message_kind::error) return false;
@@ -107,13 +119,18 @@ bool says_not_found(const wire::message& answer) {
 }
 
 aio::task<> call_by_uri(
-    house& in, shared_operation op, std::string uri, std::vector<std::size_t> candidates, uri_hooks hooks
+    house& in,
+    shared_operation op,
+    std::string uri,
+    std::vector<std::size_t> candidates,
+    uri_hooks hooks
 ) {
     std::optional<wire::message> last;
     std::optional<std::pair<std::size_t, base::fault>> failed;
     for (auto server : candidates) {
-        auto grant =
-            in.authoriser.authorise(op->caller, in.names.server(server), policy::item_kind::resource, uri);
+        auto grant = in.authoriser.authorise(
+            op->caller, in.names.server(server), policy::item_kind::resource, uri
+        );
         if (!grant) continue;
         auto what = plain_call(in, server);
         if (hooks.before) hooks.before(server);
@@ -141,7 +158,10 @@ aio::task<> call_by_uri(
         deliver(*op, *last);
     } else {
         deliver_error(
-            *op, mcp::code_resource_not_found, "Resource not found", "{\"uri\":" + wire::quote(uri) + "}"
+            *op,
+            mcp::code_resource_not_found,
+            "Resource not found",
+            "{\"uri\":" + wire::quote(uri) + "}"
         );
     }
 }
@@ -152,11 +172,12 @@ aio::task<> tell_level(house& in, shared_operation op, std::size_t server) {
     co_await aio::keep_running_when_cancelled();
     auto what = plain_call(in, server);
     what.relay_notes = false;
-    // An upstream that refuses the level keeps its own; the gateway filters by the session's anyway.
+    // An upstream that refuses the level keeps its own; the gateway filters by the session's
+    // anyway.
     [[maybe_unused]] auto answer = co_await ask(in, op, std::move(what));
 }
 
-}  // namespace
+} // namespace
 
 aio::task<> run_target(house& in, shared_operation op) {
     if (op->scope.single) op->server = in.names.server(op->scope.servers.front()).name;
@@ -165,7 +186,8 @@ aio::task<> run_target(house& in, shared_operation op) {
         co_await call_named(in, op, *target);
         co_return;
     }
-    auto where = op->method->id == mcp::method::completion_complete ? op->message->ref_uri : op->message->uri;
+    auto where = op->method->id == mcp::method::completion_complete ? op->message->ref_uri
+                                                                    : op->message->uri;
     auto uri = op->message->string_at(where);
     if (!uri) {
         deliver_error(*op, mcp::code_invalid_params, "params need a string uri");
@@ -179,7 +201,9 @@ aio::task<> run_target(house& in, shared_operation op) {
 aio::task<> run_set_level(house& in, shared_operation op) {
     auto level = op->message->string_at(op->message->level);
     if (!level || !mcp::is_log_level(*level)) {
-        deliver_error(*op, mcp::code_invalid_params, "params.level must be one of the eight log levels");
+        deliver_error(
+            *op, mcp::code_invalid_params, "params.level must be one of the eight log levels"
+        );
         co_return;
     }
     op->host->set_log_level(*level);
@@ -206,4 +230,4 @@ aio::task<> run_set_level(house& in, shared_operation op) {
     finish(*op, wire::make_result(op->host_id(), "{}"));
 }
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

@@ -19,11 +19,15 @@ struct uri_hooks {
 };
 // Decision 18: tries the candidates in order until one does not say "not found".
 aio::task<> call_by_uri(
-    house& in, shared_operation op, std::string uri, std::vector<std::size_t> candidates, uri_hooks hooks
+    house& in,
+    shared_operation op,
+    std::string uri,
+    std::vector<std::size_t> candidates,
+    uri_hooks hooks
 );
 
 aio::task<> run_target(house& in, shared_operation op);
 // logging/setLevel: kept for the session, sent to every open upstream that logs.
 aio::task<> run_set_level(house& in, shared_operation op);
 
-}  // namespace sluice::gateway
+} // namespace sluice::gateway

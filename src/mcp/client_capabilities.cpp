@@ -21,7 +21,7 @@ bool can_elicit(std::string_view capabilities, std::string_view mode) {
     return mode == "url" && has_object(*value, "url");
 }
 
-}  // namespace
+} // namespace
 
 std::string declared_upstream(std::string_view host_capabilities, allowed_questions allowed) {
     std::string out = "{";
@@ -44,4 +44,4 @@ bool can_answer(std::string_view capabilities, std::string_view method, std::str
     return false;
 }
 
-}  // namespace sluice::mcp
+} // namespace sluice::mcp

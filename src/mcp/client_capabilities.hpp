@@ -1,5 +1,5 @@
-// What a host can be asked, read from the capabilities it declared, and what of that may be declared to
-// an upstream. Spec: Lifecycle (ClientCapabilities), elicitation modes of 2025-11-25.
+// What a host can be asked, read from the capabilities it declared, and what of that may be
+// declared to an upstream. Spec: Lifecycle (ClientCapabilities), elicitation modes of 2025-11-25.
 #pragma once
 
 #include <string>
@@ -21,4 +21,4 @@ std::string declared_upstream(std::string_view host_capabilities, allowed_questi
 // ("form" when absent). Unknown methods: no.
 bool can_answer(std::string_view capabilities, std::string_view method, std::string_view mode);
 
-}  // namespace sluice::mcp
+} // namespace sluice::mcp

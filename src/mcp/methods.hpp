@@ -1,5 +1,5 @@
-// The methods a host may call, and what the gateway must know of each: who serves it, which capability
-// it needs, which parameter names its target. One table; unknown methods are -32601.
+// The methods a host may call, and what the gateway must know of each: who serves it, which
+// capability it needs, which parameter names its target. One table; unknown methods are -32601.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ struct method_info {
     method id = method::unknown;
     std::string_view text;
     handling how = handling::local;
-    std::string_view capability;  // top-level key of ServerCapabilities; empty = none needed
-    std::string_view list_key;    // lists: the member of the result that holds the items
-    bool safe_to_repeat = false;  // lists and reads may be sent again on a fresh connection
+    std::string_view capability; // top-level key of ServerCapabilities; empty = none needed
+    std::string_view list_key;   // lists: the member of the result that holds the items
+    bool safe_to_repeat = false; // lists and reads may be sent again on a fresh connection
 };
 
 const method_info& describe(std::string_view text);
 const method_info& describe(method m);
 
-}  // namespace sluice::mcp
+} // namespace sluice::mcp

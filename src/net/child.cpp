@@ -124,7 +124,8 @@ public:
     }
 
 private:
-    // What it wrote last is still read; but a process that left its group may hold the pipes for ever.
+    // What it wrote last is still read; but a process that left its group may hold the pipes for
+    // ever.
     void give_up_pipes_soon() {
         rest_.expires_after(std::chrono::milliseconds(500));
         rest_.async_wait([this](const aio::error_code& error) {

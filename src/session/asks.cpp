@@ -34,7 +34,9 @@ bool asks::answer(wire::message response) {
     return true;
 }
 
-void asks::close(const ask& q) { open_.erase(q.id()); }
+void asks::close(const ask& q) {
+    open_.erase(q.id());
+}
 
 void asks::drop_all() {
     for (auto& [id, waiting] : open_) {
@@ -44,4 +46,4 @@ void asks::drop_all() {
     open_.clear();
 }
 
-}  // namespace sluice::session
+} // namespace sluice::session

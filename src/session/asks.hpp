@@ -41,7 +41,7 @@ private:
 };
 
 struct ask_counters {
-    std::uint64_t stray = 0;  // answers to no open question
+    std::uint64_t stray = 0; // answers to no open question
 };
 
 class asks {
@@ -65,4 +65,4 @@ private:
     ask_counters counters_;
 };
 
-}  // namespace sluice::session
+} // namespace sluice::session

@@ -11,7 +11,7 @@ namespace {
 // A session used less than this ago is somebody's; it is never ended to make room.
 constexpr auto idle_enough = std::chrono::minutes(1);
 
-}  // namespace
+} // namespace
 
 registry::registry(aio::executor ex, settings bounds) : bounds_(bounds), tasks_(ex, "session") {}
 
@@ -29,12 +29,14 @@ base::result<std::shared_ptr<session>> registry::open_throw_away(identity who) {
 base::result<std::shared_ptr<session>> registry::admit(identity who, std::string key) {
     if (sessions_.size() >= bounds_.max_sessions) {
         return base::fault(
-            base::errc::too_many, "this gateway has " + std::to_string(sessions_.size()) +
-                                      " sessions, its limit (limits.sessions); try again later"
+            base::errc::too_many,
+            "this gateway has " + std::to_string(sessions_.size()) +
+                " sessions, its limit (limits.sessions); try again later"
         );
     }
     auto held = per_key_.find(who.principal);
-    if (held != per_key_.end() && held->second >= bounds_.sessions_per_key && !make_room_for(who.principal)) {
+    if (held != per_key_.end() && held->second >= bounds_.sessions_per_key &&
+        !make_room_for(who.principal)) {
         return base::fault(
             base::errc::too_many,
             "this key has " + std::to_string(held->second) +
@@ -42,7 +44,8 @@ base::result<std::shared_ptr<session>> registry::admit(identity who, std::string
             429
         );
     }
-    auto made = std::make_shared<session>(tasks_.get_executor(), std::move(who), bounds_, counters_);
+    auto made =
+        std::make_shared<session>(tasks_.get_executor(), std::move(who), bounds_, counters_);
     sessions_.emplace(key, made);
     ++per_key_[made->who().principal];
     auto job = run(made, std::move(key));
@@ -72,7 +75,9 @@ std::shared_ptr<session> registry::find(std::string_view id, std::string_view pr
     return it->second;
 }
 
-void registry::end(session& s) { s.end(); }
+void registry::end(session& s) {
+    s.end();
+}
 
 aio::task<> registry::run(std::shared_ptr<session> s, std::string key) {
     co_await aio::keep_running_when_cancelled();
@@ -84,23 +89,27 @@ aio::task<> registry::run(std::shared_ptr<session> s, std::string key) {
 
 std::size_t registry::streams_attached() const {
     std::size_t count = 0;
-    for (const auto& [id, s] : sessions_) count += s->attached_streams();
+    for (const auto& [id, s] : sessions_)
+        count += s->attached_streams();
     return count;
 }
 
 std::size_t registry::calls_under_way() const {
     std::size_t count = 0;
-    for (const auto& [id, s] : sessions_) count += s->calls_under_way();
+    for (const auto& [id, s] : sessions_)
+        count += s->calls_under_way();
     return count;
 }
 
 aio::task<> registry::shut_down() {
     std::vector<std::shared_ptr<session>> all;
     all.reserve(sessions_.size());
-    for (auto& [id, s] : sessions_) all.push_back(s);
-    for (auto& s : all) s->end();
+    for (auto& [id, s] : sessions_)
+        all.push_back(s);
+    for (auto& s : all)
+        s->end();
     tasks_.stop();
     co_await tasks_.join();
 }
 
-}  // namespace sluice::session
+} // namespace sluice::session

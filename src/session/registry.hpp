@@ -1,6 +1,6 @@
 // All live host sessions of this process: opening, finding (only for their own principal), ending.
-// Bounds: max_sessions and sessions_per_key. At its own bound a key's longest idle session makes room,
-// for many hosts leave without DELETE; when none is idle opening fails with errc::too_many.
+// Bounds: max_sessions and sessions_per_key. At its own bound a key's longest idle session makes
+// room, for many hosts leave without DELETE; when none is idle opening fails with errc::too_many.
 #pragma once
 
 #include "aio/nursery.hpp"
@@ -53,4 +53,4 @@ private:
     aio::nursery tasks_;
 };
 
-}  // namespace sluice::session
+} // namespace sluice::session

@@ -17,7 +17,8 @@ constexpr std::size_t finished_kept = 16;
 // How long interrupted calls have when their session ends.
 constexpr auto farewell = std::chrono::seconds(5);
 
-// Cancels of requests not seen yet, and ids seen, that are remembered: the two may cross on the way.
+// Cancels of requests not seen yet, and ids seen, that are remembered: the two may cross on the
+// way.
 constexpr auto tombstone_life = std::chrono::seconds(5);
 constexpr std::size_t remembered = 64;
 
@@ -48,9 +49,7 @@ session::session(aio::executor ex, identity who, const settings& bounds, stream_
     : who_(std::move(who)), bounds_(bounds), counters_(counters), calls_(ex, "session"), asks_(ex),
       last_used_(aio::clock::now()), ended_(ex) {}
 
-void session::introduce(
-    mcp::revision revision, std::string capabilities, std::string client_info
-) {
+void session::introduce(mcp::revision revision, std::string capabilities, std::string client_info) {
     who_.revision = revision;
     who_.capabilities = std::move(capabilities);
     who_.client_info = std::move(client_info);
@@ -156,7 +155,8 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
         found.push_back(it->second);
     if (found.empty() && std::find(seen_.begin(), seen_.end(), host_id) == seen_.end()) {
         if (tombstones_.size() >= remembered) tombstones_.pop_front();
-        tombstones_.push_back({host_id, std::move(reason_json), aio::clock::now() + tombstone_life});
+        tombstones_.push_back({host_id, std::move(reason_json), aio::clock::now() + tombstone_life}
+        );
         return;
     }
     for (auto& c : found) {
@@ -173,7 +173,8 @@ void session::remember_seen(const wire::token& host_id) {
 }
 
 std::optional<std::string> session::take_tombstone(const wire::token& host_id) {
-    while (!tombstones_.empty() && tombstones_.front().until < aio::clock::now()) tombstones_.pop_front();
+    while (!tombstones_.empty() && tombstones_.front().until < aio::clock::now())
+        tombstones_.pop_front();
     auto it = std::find_if(tombstones_.begin(), tombstones_.end(), [&](const auto& t) {
         return t.host_id == host_id;
     });
@@ -198,7 +199,8 @@ aio::task<> session::live() {
     co_await aio::keep_running_when_cancelled();
     while (!ending_) {
         // Also to let go of finished streams whose time to be resumed is over.
-        auto until = std::min(last_used_ + bounds_.idle_ttl, aio::clock::now() + bounds_.resume_window / 2);
+        auto until =
+            std::min(last_used_ + bounds_.idle_ttl, aio::clock::now() + bounds_.resume_window / 2);
         bool woken = co_await ended_.wait(until);
         if (woken || ending_) break;
         auto state = co_await aio::asio::this_coro::cancellation_state;
@@ -218,7 +220,8 @@ aio::task<> session::live() {
         s->end(ending::session_ended);
     // Interrupted calls say goodbye to their upstreams; one that is still connecting is cut off.
     auto patience = aio::clock::now() + farewell;
-    while (calls_.size() > 0 && aio::clock::now() < patience) co_await aio::pause(std::chrono::milliseconds(10));
+    while (calls_.size() > 0 && aio::clock::now() < patience)
+        co_await aio::pause(std::chrono::milliseconds(10));
     calls_.stop();
     co_await calls_.join();
     if (held_) co_await held_->close();

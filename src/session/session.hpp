@@ -169,7 +169,7 @@ private:
     aio::signal_flag ended_;
     bool ending_ = false;
     std::deque<tombstone> tombstones_;
-    std::deque<wire::token> seen_;  // the newest request ids
+    std::deque<wire::token> seen_; // the newest request ids
 };
 
 } // namespace sluice::session

@@ -201,9 +201,10 @@ void stream::close_reader() {
 }
 
 std::string stream::take(const event& e) {
-    auto it = std::lower_bound(log_.begin(), log_.end(), e.position, [](const event& x, std::uint64_t p) {
-        return x.position < p;
-    });
+    auto it =
+        std::lower_bound(log_.begin(), log_.end(), e.position, [](const event& x, std::uint64_t p) {
+            return x.position < p;
+        });
     count(*it, -1);
     std::string bytes = std::move(it->bytes);
     it->bytes.clear();

@@ -16,13 +16,16 @@ public:
     aio::task<base::result<void>>
     put(std::string key, std::string value, std::chrono::milliseconds ttl) override {
         if (value.size() > bounds_.max_bytes) {
-            co_return base::fault(base::errc::too_large, "the value is larger than the memory store");
+            co_return base::fault(
+                base::errc::too_large, "the value is larger than the memory store"
+            );
         }
         drop(key);
         bytes_ += key.size() + value.size();
         order_.push_back({key, std::move(value), sys::wall_ms() + ttl.count()});
         index_[std::move(key)] = std::prev(order_.end());
-        while (order_.size() > bounds_.max_entries || bytes_ > bounds_.max_bytes || is_over(order_.front())) {
+        while (order_.size() > bounds_.max_entries || bytes_ > bounds_.max_bytes ||
+               is_over(order_.front())) {
             drop(std::string(order_.front().key));
         }
         co_return base::result<void>();
@@ -57,10 +60,10 @@ private:
     std::size_t bytes_ = 0;
 };
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<store> make_memory_store(memory_bounds bounds) {
     return std::make_unique<memory_store>(bounds);
 }
 
-}  // namespace sluice::state
+} // namespace sluice::state

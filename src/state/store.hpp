@@ -1,5 +1,5 @@
-// Facts that outlive a request or a replica: immutable records under keys, each with a time to live.
-// Engines: memory (default, bounded; one replica). Used by gateway for listing positions.
+// Facts that outlive a request or a replica: immutable records under keys, each with a time to
+// live. Engines: memory (default, bounded; one replica). Used by gateway for listing positions.
 #pragma once
 
 #include "aio/task.hpp"
@@ -17,7 +17,8 @@ class store {
 public:
     virtual ~store() = default;
 
-    // errc::unreachable when the store is away, errc::too_large for a value over the engine's bound.
+    // errc::unreachable when the store is away, errc::too_large for a value over the engine's
+    // bound.
     virtual aio::task<base::result<void>>
     put(std::string key, std::string value, std::chrono::milliseconds ttl) = 0;
     // Nothing when the key was never put, ran out, or was evicted.
@@ -32,4 +33,4 @@ struct memory_bounds {
 // Over its bounds the oldest entries go first.
 std::unique_ptr<store> make_memory_store(memory_bounds bounds = {});
 
-}  // namespace sluice::state
+} // namespace sluice::state

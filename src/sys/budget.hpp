@@ -1,5 +1,5 @@
-// A process-wide count of bytes held for messages under way. Whoever takes a share gives it back when
-// the share is destroyed. Over the limit nothing is taken: the caller refuses new work.
+// A process-wide count of bytes held for messages under way. Whoever takes a share gives it back
+// when the share is destroyed. Over the limit nothing is taken: the caller refuses new work.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ public:
         std::size_t bytes_;
     };
 
-    // Null when `bytes` more, beside what is held elsewhere, would be over the limit. The budget must
-    // outlive the share.
+    // Null when `bytes` more, beside what is held elsewhere, would be over the limit. The budget
+    // must outlive the share.
     std::shared_ptr<share> take(std::size_t bytes, std::size_t held_elsewhere = 0) {
         if (used_ + bytes + held_elsewhere > limit_) return nullptr;
         return std::make_shared<share>(*this, bytes);
@@ -39,4 +39,4 @@ private:
     std::size_t used_ = 0;
 };
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

@@ -12,7 +12,7 @@ std::optional<std::int64_t>& wound() {
     return at;
 }
 
-}  // namespace
+} // namespace
 
 std::int64_t wall_ms() {
     if (wound()) return *wound();
@@ -20,8 +20,14 @@ std::int64_t wall_ms() {
     return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
-hand_wound_clock::hand_wound_clock(std::int64_t start_ms) { wound() = start_ms; }
-hand_wound_clock::~hand_wound_clock() { wound().reset(); }
-void hand_wound_clock::advance(std::int64_t by_ms) { *wound() += by_ms; }
+hand_wound_clock::hand_wound_clock(std::int64_t start_ms) {
+    wound() = start_ms;
+}
+hand_wound_clock::~hand_wound_clock() {
+    wound().reset();
+}
+void hand_wound_clock::advance(std::int64_t by_ms) {
+    *wound() += by_ms;
+}
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

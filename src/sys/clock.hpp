@@ -18,4 +18,4 @@ public:
     void advance(std::int64_t by_ms);
 };
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

@@ -13,7 +13,8 @@ namespace sluice::sys {
 void configure_log(log_settings settings);
 bool log_enabled(log_level level);
 
-// Builds one line; written when destroyed. Use: log_line(log_level::info, "call").field("server", s);
+// Builds one line; written when destroyed. Use: log_line(log_level::info, "call").field("server",
+// s);
 class log_line {
 public:
     log_line(log_level level, std::string_view event);
@@ -27,7 +28,7 @@ public:
     }
     log_line& field(std::string_view key, std::uint64_t value);
     log_line& field(std::string_view key, int value);
-    log_line& field(std::string_view key, double value);  // three decimals
+    log_line& field(std::string_view key, double value); // three decimals
 
 private:
     log_line& raw(std::string_view key, std::string_view text);
@@ -36,4 +37,4 @@ private:
     std::string line_;
 };
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

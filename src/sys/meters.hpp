@@ -16,12 +16,12 @@ namespace sluice::sys {
 
 // One ended operation.
 struct call_sample {
-    std::string_view server;   // "" for an aggregate
+    std::string_view server; // "" for an aggregate
     std::string_view method;
     std::string_view outcome;
-    std::string_view tool;     // "" for none
+    std::string_view tool; // "" for none
     double total_seconds = 0;
-    double gateway_seconds = 0;  // what we added: total less the time spent waiting for the upstream
+    double gateway_seconds = 0; // what we added: total less the time spent waiting for the upstream
 };
 
 // A value read when somebody scrapes.
@@ -30,7 +30,7 @@ struct gauge_reading {
     std::string help;
     std::vector<std::pair<std::string, std::string>> labels;
     double value = 0;
-    bool counter = false;  // monotone, rendered as a counter
+    bool counter = false; // monotone, rendered as a counter
 };
 
 class meters {
@@ -43,16 +43,16 @@ public:
     void cancelled();
     // A question of an upstream to a host: answered, or the code of what kept the answer away.
     void question_ended(std::string_view method, std::string_view ending);
-    void refused(std::string_view reason);  // requests refused before an operation began
+    void refused(std::string_view reason); // requests refused before an operation began
 
     // Asked at each scrape for everything that is a state rather than an event.
     void on_scrape(std::function<std::vector<gauge_reading>()> read);
 
-    std::string render() const;  // text exposition format
+    std::string render() const; // text exposition format
 
 private:
     struct state;
     std::unique_ptr<state> state_;
 };
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

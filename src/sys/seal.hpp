@@ -1,6 +1,7 @@
 // Sealed tokens: `version.key id.sealed bytes`, AES-256-GCM under one HKDF-SHA256 key per purpose,
-// derived from each salt once at start. The newest salt seals, every listed salt opens. The purpose is
-// associated data, so a token for one purpose opens for no other. Opening fails without saying why.
+// derived from each salt once at start. The newest salt seals, every listed salt opens. The purpose
+// is associated data, so a token for one purpose opens for no other. Opening fails without saying
+// why.
 #pragma once
 
 #include "base/result.hpp"
@@ -25,15 +26,16 @@ public:
     bool can_seal() const { return !rings_.empty(); }
     // Needs can_seal(). Plain texts up to 48 KiB.
     std::string seal(purpose what, std::string_view plain) const;
-    // errc::invalid_params, always with the same sentence: forged, foreign, too long, other purpose.
+    // errc::invalid_params, always with the same sentence: forged, foreign, too long, other
+    // purpose.
     base::result<std::string> open(purpose what, std::string_view token) const;
 
 private:
     struct ring {
-        std::string id;  // eight hex digits, in clear in every token
+        std::string id; // eight hex digits, in clear in every token
         std::array<base::secret, purposes> keys;
     };
     std::vector<ring> rings_;
 };
 
-}  // namespace sluice::sys
+} // namespace sluice::sys

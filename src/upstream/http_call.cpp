@@ -157,8 +157,10 @@ http_call::moved http_call::redirected(const net::response_head& head) {
     if (!there || !there->same_origin(here)) return refused(head.status);
     redirected_ = true;
     // 308 is for good, 307 for this request alone.
-    if (head.status == 308) session_->move_to(there->target);
-    else target_ = there->target;
+    if (head.status == 308)
+        session_->move_to(there->target);
+    else
+        target_ = there->target;
     return start(send_again(shared_from_this(), false));
 }
 

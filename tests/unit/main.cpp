@@ -1,8 +1,9 @@
-// The unit tests' main: doctest's own, except that tests of child processes start this binary as guard.
+// The unit tests' main: doctest's own, except that tests of child processes start this binary as
+// guard.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include <doctest/doctest.h>
-
 #include "net/child.hpp"
+
+#include <doctest/doctest.h>
 
 #include <string_view>
 
