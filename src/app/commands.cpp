@@ -90,6 +90,11 @@ void add_hash_key(CLI::App& app, command_line& line) {
     hash->callback([&line] { line.chosen = [&line] { return hash_key(line.generate); }; });
 }
 
+void add_gen_salt(CLI::App& app, command_line& line) {
+    auto* salt = app.add_subcommand("gen-salt", "Print a new salt for salt_keys");
+    salt->callback([&line] { line.chosen = [] { return gen_salt(); }; });
+}
+
 void add_demo(CLI::App& app, command_line& line) {
     auto* demo = app.add_subcommand("demo-upstream", "A small MCP server to try the gateway on");
     auto* how = demo->add_option_group("transport");
@@ -147,6 +152,7 @@ int run_command(int argc, char** argv) {
     add_check_config(app, line);
     add_list_and_call(app, line);
     add_hash_key(app, line);
+    add_gen_salt(app, line);
     add_demo(app, line);
     add_guard(app, line);
     if (auto unknown = unknown_command(app, argc, argv); !unknown.empty()) {

@@ -56,6 +56,11 @@ std::string hash_of(const base::secret& key) {
 
 } // namespace
 
+int gen_salt() {
+    std::printf("%s\n", sys::random_id(32).c_str());
+    return 0;
+}
+
 int hash_key(bool generate) {
     if (generate) {
         base::secret key("sk-" + sys::random_id(32));
