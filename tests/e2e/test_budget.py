@@ -3,14 +3,14 @@ import json
 
 from kit import http
 
-MIB = 1024 * 1024
+KIB = 1024
 
 
 def test_requests_over_the_budget_are_refused_and_served_again_once_there_is_room(fakes, gateways, hosts):
     fake = fakes()
-    gateway = gateways({'up': http(fake)}, limits={'inflight_bytes': 3 * MIB})
+    gateway = gateways({'up': http(fake)}, limits={'inflight_bytes': 1024 * KIB})
     host = hosts(gateway.server_url('up')).open()
-    big = json.dumps({'pad': 'x' * (2 * MIB)})
+    big = json.dumps({'pad': 'x' * (600 * KIB)})
     first = host.start_call('slow', big, id='77')
     assert host.say('echo', '{"small":1}')      # the first one's body has been read by now
     refused = host.call('echo', big)
