@@ -359,7 +359,9 @@ aio::task<> front::serve_message(net::exchange& http, visit v, std::string body)
 
 aio::task<>
 front::serve_initialize(net::exchange& http, visit v, std::shared_ptr<const wire::message> m) {
+    auto endpoint = v.where.path;
     auto hello = co_await through_.greet(std::move(m), v.who, std::move(v.where), v.upward);
+    through_.record_greeting(hello, *v.who, endpoint, http.arrived());
     if (hello.host) v.headers.emplace_back("Mcp-Session-Id", hello.host->who().id);
     co_await answer_json(http, hello.http_status, std::move(hello.answer), std::move(v.headers));
 }

@@ -48,6 +48,14 @@ public:
         std::shared_ptr<const net::fields> headers
     );
 
+    // The log line and the metrics of an `initialize` that has been answered.
+    void record_greeting(
+        const hello& said,
+        const policy::principal& who,
+        std::string_view endpoint,
+        aio::instant arrived
+    );
+
     // Starts any other request; its answer comes on op->call's stream.
     void start(shared_operation op);
     // A notification or a response of the host.

@@ -1,6 +1,7 @@
 #include "gateway/record.hpp"
 
 #include "base/text.hpp"
+#include "gateway/gateway.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
@@ -26,6 +27,19 @@ std::string_view known_tool(house& in, const operation& op) {
 }
 
 } // namespace
+
+void gateway::record_greeting(
+    const hello& said, const policy::principal& who, std::string_view endpoint, aio::instant arrived
+) {
+    auto total = seconds(aio::clock::now() - arrived);
+    std::string_view outcome = said.host && said.http_status == 200 ? "ok" : "refused";
+    in_.meters.call_ended({"", "initialize", outcome, "", total, total});
+    sys::log_line line(sys::log_level::info, "session");
+    line.field("outcome", outcome).field("endpoint", base::clip(endpoint));
+    if (said.host) line.field("revision", mcp::text_of(said.host->who().revision));
+    if (!who.open) line.field("key", who.name);
+    line.field("total_ms", total * 1000);
+}
 
 void record(house& in, const operation& op) {
     auto total = aio::clock::now() - op.arrived;
