@@ -120,4 +120,4 @@ Sluice:
     return text.format(machine=machine(), versions=facts['versions'], load_before=facts['load'], rounds=facts['rounds'], seconds=facts['seconds'],
                        goals=goals(cells, idle, ready), load=load_table(cells), idle=idle_table(idle),
                        ready='not measured' if ready is None else '%.1f ms (median of %d)' % (ready * 1000, facts['starts']),
-                       nginx=nginx_conf.rstrip(), sluice=(sluice_conf or 'not run').rstrip())
+                       nginx=re.sub(r'/\S*/sluice-bench-\w+', 'RUN', nginx_conf.rstrip()), sluice=(sluice_conf or 'not run').rstrip())
