@@ -47,7 +47,8 @@ build_in() {
     shift
     while [ $# -gt 0 ] && [ "$1" != -- ]; do targets+=("$1"); shift; done
     [ $# -gt 0 ] && shift
-    export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
+    # Hits stay within one checkout: a precompiled header holds the path of the tree that made it.
+    unset CCACHE_BASEDIR CCACHE_NOHASHDIR
     export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
     if [ ! -f "$root/$dir/build.ninja" ]; then
         rm -rf "${root:?}/$dir"
