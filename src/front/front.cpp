@@ -252,6 +252,33 @@ std::shared_ptr<sys::budget::share> front::make_room(const net::request_head& he
     return in.bodies.take(bytes, in.sessions.counters().bytes);
 }
 
+aio::task<std::optional<std::string>> front::receive(net::exchange& http, visit& v) {
+    v.held = make_room(http.head());
+    if (!v.held) {
+        v.headers.emplace_back("Retry-After", "1");
+        co_await refuse(
+            http,
+            503,
+            mcp::code_internal,
+            "the gateway holds as many bytes of messages as limits.inflight_bytes allows; try "
+            "again",
+            std::string(),
+            v.headers
+        );
+        co_return std::nullopt;
+    }
+    auto body = co_await http.read_body();
+    if (!body) {
+        int status =
+            body.error().code == base::errc::timeout ? 408 : mcp::http_status_of(body.error());
+        co_await refuse(
+            http, status, mcp::code_invalid_request, body.error().message, std::string(), v.headers
+        );
+        co_return std::nullopt;
+    }
+    co_return std::move(*body);
+}
+
 aio::task<> front::serve_post(net::exchange& http, visit v) {
     const auto& headers = http.head().headers;
     auto type = headers.get("content-type");
@@ -277,29 +304,8 @@ aio::task<> front::serve_post(net::exchange& http, visit v) {
         );
         co_return;
     }
-    v.held = make_room(http.head());
-    if (!v.held) {
-        v.headers.emplace_back("Retry-After", "1");
-        co_await refuse(
-            http,
-            503,
-            mcp::code_internal,
-            "the gateway holds as many bytes of messages as limits.inflight_bytes allows; try "
-            "again",
-            std::string(),
-            v.headers
-        );
-        co_return;
-    }
-    auto body = co_await http.read_body();
-    if (!body) {
-        int status =
-            body.error().code == base::errc::timeout ? 408 : mcp::http_status_of(body.error());
-        co_await refuse(
-            http, status, mcp::code_invalid_request, body.error().message, std::string(), v.headers
-        );
-        co_return;
-    }
+    auto body = co_await receive(http, v);
+    if (!body) co_return;
     if (wire::looks_like_batch(*body)) {
         co_await serve_batch(http, std::move(v), std::move(*body));
     } else {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -81,6 +82,8 @@ private:
         aio::instant arrived
     );
     void explain(visit& v, const net::request_head& head) const;
+    // The body of a POST, with room for it held in `v`; nothing when the host was told why not.
+    aio::task<std::optional<std::string>> receive(net::exchange& http, visit& v);
     // Room for the body of a request within gateway.inflight_bytes; null when there is none.
     std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
     extra_headers cors(const net::request_head& head) const;

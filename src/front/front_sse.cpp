@@ -151,15 +151,8 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
         );
         co_return;
     }
-    auto body = co_await http.read_body();
-    if (!body) {
-        int status =
-            body.error().code == base::errc::timeout ? 408 : mcp::http_status_of(body.error());
-        co_await refuse(
-            http, status, mcp::code_invalid_request, body.error().message, std::string(), v.headers
-        );
-        co_return;
-    }
+    auto body = co_await receive(http, v);
+    if (!body) co_return;
     auto host = through_.in().sessions.find(token_in(head.query()), v.who->id);
     if (!host || !host->who().one_stream || host->who().scope != v.where.path) {
         co_await refuse(
