@@ -114,11 +114,15 @@ bool url::same_origin(const url& other) const {
 
 base::result<url> parse_url(std::string_view text) {
     url out;
-    std::string scheme = base::lower(text.substr(0, text.find("://")));
-    if (scheme != "http" && scheme != "https") return bad("it must begin with http:// or https://");
+    constexpr std::string_view mark = "://";
+    auto scheme_end = text.find(mark);
+    auto scheme = base::lower(text.substr(0, scheme_end));
+    bool known = scheme == "http" || scheme == "https";
+    if (scheme_end == std::string_view::npos || !known)
+        return bad("it must begin with http:// or https://");
     out.tls = scheme == "https";
     out.port = default_port(out.tls);
-    text.remove_prefix(scheme.size() + 3);
+    text.remove_prefix(scheme_end + mark.size());
     if (text.find('#') != std::string_view::npos) return bad("fragments are refused");
     auto end = text.find_first_of("/?");
     auto authority = read_authority(text.substr(0, end), out);

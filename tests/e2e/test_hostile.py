@@ -311,6 +311,12 @@ def test_a_smuggling_form_is_400_and_the_connection_ends(gateway, fake, form):
     assert b'HTTP/1.1' not in wire.buffer, 'the smuggled request was answered'
 
 
+@pytest.mark.parametrize('target', ['HTTP', 'http', 'https', 'http:', 'http:/', '://', 'mcp', '*', 'http://', 'https://?', 'http:///mcp'])
+def test_a_target_that_is_no_path_and_no_url_is_400_and_harms_nothing(gateway, target):
+    assert raw(gateway, f'GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n') == 400
+    assert raw(gateway, HEAD + LENGTH + '\r\n' + BODY) == 200
+
+
 @pytest.mark.parametrize('start', ['POST /up/mcp HTTP/1.1\r\n', 'POST /up/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n',
                                    'POST /up/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n',
                                    'POST /up/mcp HTTP/1.0\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n',

@@ -28,6 +28,13 @@ TEST_CASE("what is no usable URL is refused") {
     for (std::string_view text :
          {"",
           "a",
+          "http",
+          "HTTP",
+          "https",
+          "http:",
+          "http:/a",
+          "httpa://b",
+          "://a",
           "ftp://a",
           "http://",
           "http:///x",
