@@ -37,7 +37,12 @@ front::front(gateway::gateway& through, const policy::keyring& keys, settings fr
       forwards_headers_(any_forwards(through)) {}
 
 aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
-    co_await refuse(http, why.status, why.code, std::move(why.text), std::move(why.id), v.headers);
+    auto headers = v.headers;
+    if (why.retry_after > 0)
+        headers.emplace_back("Retry-After", std::to_string(why.retry_after));
+    co_await refuse(
+        http, why.status, why.code, std::move(why.text), std::move(why.id), std::move(headers)
+    );
 }
 
 aio::task<> front::serve(net::exchange& http) {
@@ -85,48 +90,14 @@ aio::task<> front::serve_options(net::exchange& http) {
     co_await answer_empty(http, 204, std::move(headers));
 }
 
-base::result<front::shared_session>
-front::find_session(const net::request_head& head, const visit& v) {
-    auto id = head.headers.get("mcp-session-id");
-    if (!id)
-        return base::fault(
-            base::errc::invalid_request, "Mcp-Session-Id is missing; begin with initialize", 400
-        );
-    auto version = head.headers.get("mcp-protocol-version");
-    if (version) {
-        auto known = mcp::parse_revision(*version);
-        if (!known || *known > mcp::latest_legacy) {
-            return base::fault(
-                base::errc::invalid_request,
-                "MCP-Protocol-Version is not one this session can have",
-                400
-            );
-        }
-    }
-    auto host = through_.in().sessions.find(*id, v.who->id);
-    // A session is bound to its endpoint; on another it does not exist.
-    if (!host || host->who().scope != v.where.path || host->who().one_stream) {
-        return base::fault(
-            base::errc::not_found,
-            "no such session; it ended or never was: begin with initialize",
-            404
-        );
-    }
-    return host;
-}
-
-aio::task<front::shared_session>
-front::session_of(net::exchange& http, const visit& v, std::string id) {
-    auto host = find_session(http.head(), v);
-    if (host) co_return std::move(*host);
-    co_await turn_away(http, v, because(host.error(), std::move(id)));
-    co_return nullptr;
-}
-
 aio::task<> front::serve_delete(net::exchange& http, visit v) {
-    auto host = co_await session_of(http, v, std::string());
+    auto host = co_await session_of(http, v, std::string(), std::string());
     if (!host) co_return;
-    through_.in().sessions.end(*host);
+    auto ended = co_await through_.in().sessions.end(host);
+    if (!ended) {
+        co_await turn_away(http, v, because_away(ended.error(), std::string()));
+        co_return;
+    }
     co_await answer_empty(http, 204, std::move(v.headers));
 }
 

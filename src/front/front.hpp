@@ -29,8 +29,11 @@ struct refusal {
     int code = mcp::code_invalid_request;
     std::string_view reason; // one word, for the log and the metric
     std::string id = {};     // of the request, JSON text; empty = null
+    int retry_after = 0;     // seconds; 0 = none said
 };
 refusal because(int status, std::string text, std::string id = {});
+// The same, and when the store was away a 503 that says so and when to try again.
+refusal because_away(const base::fault& f, std::string id);
 // With the fault's own status and reason; the code is the caller's.
 refusal because(const base::fault& f, std::string id = {});
 
@@ -64,8 +67,25 @@ private:
 
     // The one way a request is turned away.
     aio::task<> turn_away(net::exchange& http, const visit& v, refusal why);
-    // The session a request names; null when the host was told why not.
-    aio::task<shared_session> session_of(net::exchange& http, const visit& v, std::string id);
+    // front_session.cpp. The session a request names; null when the host has its answer: was told
+    // why not, or served elsewhere. `id` is the request's, for a refusal; `body` what another
+    // replica would need.
+    aio::task<shared_session>
+    session_of(net::exchange& http, visit& v, std::string id, std::string body);
+    aio::task<shared_session>
+    adopt(net::exchange& http, visit& v, std::string token, std::string id, std::string body);
+    aio::task<bool> serve_at_home(
+        net::exchange& http,
+        const visit& v,
+        session::registry::adopted where,
+        std::string token,
+        std::string body
+    );
+    bool serves(const session::session& host, const visit& v) const;
+    // Gives a notification or a response to whom it is for, here or on another replica.
+    aio::task<base::result<void>>
+    hand_over(const net::request_head& head, const visit& v, shared_session host, shared_message m);
+    std::string text_for_others(const wire::message& m) const;
     // The body as a message; null when the host was told why not.
     aio::task<shared_message> read_message(net::exchange& http, const visit& v, std::string body);
 
@@ -85,6 +105,7 @@ private:
     aio::task<> greet_sse(visit v, shared_session host, shared_message m);
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
+    aio::task<> serve_note(net::exchange& http, visit v, shared_session host, shared_message m);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
     aio::task<> serve_initialize(net::exchange& http, visit v, shared_message m);
     aio::task<> serve_request(net::exchange& http, visit v, shared_session host, shared_message m);

@@ -39,7 +39,7 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    auto host = co_await session_of(http, v, std::string());
+    auto host = co_await session_of(http, v, std::string(), std::move(body));
     if (!host) co_return;
     if (!mcp::allows_batch(host->who().revision)) {
         co_await turn_away(
@@ -52,7 +52,9 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
         requests += m->is_request() ? 1U : 0U;
     // Cancels overtake: they are taken before the batch's own requests start.
     for (auto& m : *all) {
-        if (!m->is_request()) through_.take(*host, *m);
+        if (m->is_request()) continue;
+        // One that cannot be handed over is lost to its call alone; the others are answered.
+        [[maybe_unused]] auto done = co_await hand_over(http.head(), v, host, m);
     }
     if (requests == 0) {
         co_await answer_empty(http, 202, std::move(v.headers));

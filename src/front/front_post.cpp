@@ -108,14 +108,27 @@ aio::task<> front::serve_message(net::exchange& http, visit v, std::string body)
         co_await serve_without_session(http, std::move(v), std::move(m));
         co_return;
     }
-    auto host = co_await session_of(http, v, std::move(id));
+    auto host = co_await session_of(http, v, std::move(id), text_for_others(*m));
     if (!host) co_return;
     if (m->is_request()) {
         co_await serve_request(http, std::move(v), std::move(host), std::move(m));
-        co_return;
+    } else {
+        co_await serve_note(http, std::move(v), std::move(host), std::move(m));
     }
-    through_.take(*host, *m);
-    co_await answer_empty(http, 202, std::move(v.headers));
+}
+
+std::string front::text_for_others(const wire::message& m) const {
+    return through_.in().sessions.shared() ? m.bytes : std::string();
+}
+
+// 202 says that it has been handed over: here, or to the replica it is for.
+aio::task<> front::serve_note(net::exchange& http, visit v, shared_session host, shared_message m) {
+    auto done = co_await hand_over(http.head(), v, std::move(host), std::move(m));
+    if (done) {
+        co_await answer_empty(http, 202, std::move(v.headers));
+    } else {
+        co_await turn_away(http, v, because_away(done.error(), std::string()));
+    }
 }
 
 aio::task<> front::serve_initialize(net::exchange& http, visit v, shared_message m) {

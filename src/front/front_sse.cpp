@@ -18,20 +18,21 @@ constexpr std::size_t bytes_per_write = 64 * 1024;
 // Holds the session's one stream, and ends the session whatever ends the reading.
 class only_reader {
 public:
-    explicit only_reader(std::shared_ptr<session::session> host)
-        : host_(std::move(host)), out_(host_->find_stream(host_->standing().handle())) {
+    only_reader(session::registry& of, std::shared_ptr<session::session> host)
+        : of_(of), host_(std::move(host)), out_(host_->find_stream(host_->standing().handle())) {
         out_->attach(0);
     }
     only_reader(const only_reader&) = delete;
     only_reader& operator=(const only_reader&) = delete;
     ~only_reader() {
         out_->detach();
-        host_->end();
+        of_.end_soon(host_);
     }
 
     std::shared_ptr<session::stream> stream() const { return out_; }
 
 private:
+    session::registry& of_;
     std::shared_ptr<session::session> host_;
     std::shared_ptr<session::stream> out_;
 };
@@ -108,14 +109,14 @@ aio::task<> front::serve_sse(net::exchange& http, visit v) {
     who.scope = v.where.path;
     who.revision = mcp::revision::r1;
     who.one_stream = true;
-    auto host = through_.in().sessions.open(std::move(who));
+    auto host = co_await through_.open_session(std::move(who));
     if (!host) {
-        auto why = because(host.error());
-        why.status = mcp::http_status_of(host.error());
+        auto why = because_away(host.error(), std::string());
+        if (why.status != 503) why.status = mcp::http_status_of(host.error());
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    only_reader held(*host);
+    only_reader held(through_.in().sessions, *host);
     bool open = co_await open_events(http, std::move(v.headers));
     if (!open) co_return;
     http.on_peer_gone([weak = std::weak_ptr(held.stream())] {
@@ -136,12 +137,11 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
     }
     auto body = co_await receive(http, v);
     if (!body) co_return;
-    auto host = through_.in().sessions.find(token_in(head.query()), v.who->id);
-    if (!host || !host->who().one_stream || host->who().scope != v.where.path) {
-        auto why = because(404, "no such session; it ended with its stream: open the stream again");
-        co_await turn_away(http, v, std::move(why));
-        co_return;
-    }
+    std::string token(token_in(head.query()));
+    auto host = through_.in().sessions.find(token, v.who->id);
+    if (host && !serves(*host, v)) host.reset();
+    if (!host) host = co_await adopt(http, v, std::move(token), std::string(), *body);
+    if (!host) co_return;
     auto m = co_await read_message(http, v, std::move(*body));
     if (!m) co_return;
     const auto& bounds = through_.in().sessions.bounds();
@@ -190,7 +190,7 @@ aio::task<> front::greet_sse(visit v, shared_session host, shared_message m) {
     co_await aio::keep_running_when_cancelled();
     auto hello = co_await through_.greet_in(std::move(m), host, std::move(v.where), v.upward);
     host->standing().push_final(std::move(hello.answer));
-    if (!hello.host) host->end();
+    if (!hello.host) through_.in().sessions.end_soon(host);
 }
 
 } // namespace sluice::front

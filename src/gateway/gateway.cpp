@@ -5,6 +5,7 @@
 #include "gateway/lists.hpp"
 #include "gateway/record.hpp"
 #include "gateway/relay.hpp"
+#include "gateway/replicas.hpp"
 #include "gateway/routing.hpp"
 #include "gateway/subscriptions.hpp"
 #include "gateway/targets.hpp"
@@ -143,6 +144,34 @@ aio::task<> gateway::walk(shared_operation op) {
     case mcp::handling::local:
         break;
     }
+}
+
+aio::task<base::result<gateway::addressee>> gateway::addressee_of(
+    std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
+) {
+    addressee here;
+    if (!host->is_kept()) co_return here;
+    bool cancels = m->is_notification() && m->method_is("notifications/cancelled");
+    auto id = cancels ? m->request_id_token() : m->id_token();
+    if (!id || (!cancels && !m->is_response())) co_return here;
+    bool known = cancels ? host->has_call(*id) : host->questions().has(*id);
+    if (known) co_return here;
+    auto record = session::records::record_key(host->who().key);
+    auto field =
+        cancels ? session::session::call_field(*id) : session::session::ask_field(*id);
+    auto owner = co_await host->kept()->store().read_field(std::move(record), std::move(field));
+    if (!owner) co_return owner.error();
+    addressee out;
+    if (!*owner) {
+        out.everyone = cancels;
+        co_return out;
+    }
+    if (in_.replicas.is_me(**owner)) co_return here;
+    auto alive = co_await in_.replicas.find(**owner);
+    if (!alive && alive.error().code == base::errc::not_found) co_return here;
+    out.here = false;
+    out.replica = std::move(**owner);
+    co_return out;
 }
 
 void gateway::take(session::session& host, const wire::message& message) {

@@ -4,6 +4,7 @@
 #include "catalog/instructions.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/links.hpp"
+#include "gateway/replicas.hpp"
 #include "mcp/errors.hpp"
 
 #include <algorithm>
@@ -67,11 +68,34 @@ aio::task<hello> gateway::greet(
     if (!said) co_return refuse(*message, said.error());
     said->principal = who->id;
     said->scope = where.path;
-    auto opened = in_.sessions.open(std::move(*said));
+    if (lives_here_only(where)) said->home = in_.replicas.self();
+    auto opened = co_await open_session(std::move(*said));
     if (!opened) co_return refuse(*message, opened.error());
     auto out = co_await welcome(std::move(message), *opened, std::move(where), std::move(headers));
-    if (!out.host) (*opened)->end();
+    if (out.host) co_return out;
+    [[maybe_unused]] auto ended = co_await in_.sessions.end(*opened);
     co_return out;
+}
+
+aio::task<base::result<std::shared_ptr<session::session>>>
+gateway::open_session(session::identity who) {
+    if (who.one_stream && in_.sessions.shared()) who.home = in_.replicas.self();
+    auto opened = in_.sessions.open(std::move(who));
+    if (!opened || !in_.sessions.shared()) co_return opened;
+    // Any replica may be asked for it as soon as its id is known.
+    auto kept = co_await in_.sessions.kept()->create((*opened)->who());
+    if (kept) co_return opened;
+    (*opened)->end_here();
+    co_return kept.error();
+}
+
+// A process of its own for each session cannot leave the replica that started it.
+bool gateway::lives_here_only(const catalog::scope& where) const {
+    if (!in_.sessions.shared()) return false;
+    return std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
+        const auto& settings = in_.names.server(s);
+        return settings.kind == upstream::transport::stdio && settings.isolation_per_session;
+    });
 }
 
 aio::task<hello> gateway::greet_in(

@@ -32,7 +32,7 @@ void hearing::heard(const wire::message& note) {
         of_.list_changed(note, nullptr);
         return;
     }
-    if (may_see(note)) host_.standing().push_note(wire::rewrite(note, {}));
+    if (may_see(note)) host_.tell(wire::rewrite(note, {}));
 }
 
 void hearing::reopened() {

@@ -34,6 +34,16 @@ struct known_peer {
     std::map<std::string, std::size_t> subscribers;
 };
 
+// What happened that has to do with other replicas; read at a scrape.
+struct replica_numbers {
+    std::uint64_t adopted_upstreams = 0; // upstream sessions taken up from the store
+    std::uint64_t replays = 0;           // streams read here that another replica writes or wrote
+    std::uint64_t orphans_resumed = 0;   // calls of dead replicas, by how they ended
+    std::uint64_t orphans_unknown = 0;
+};
+
+class replicas;
+
 // The collaborators; built by app, alive until every operation has ended.
 struct house {
     aio::loop& loop;
@@ -44,11 +54,13 @@ struct house {
     session::registry& sessions;
     sys::meters& meters;
     pager& pages;
+    gateway::replicas& replicas;
     sys::budget& bodies;                                    // of hosts' requests under way
     std::string registry;                                   // digest of the effective configuration
     std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
     std::vector<known_peer> peers;                          // same order
     settings bounds;
+    replica_numbers numbers = {};
 };
 
 struct operation {

@@ -1,5 +1,6 @@
 #include "gateway/questions.hpp"
 
+#include "gateway/replicas.hpp"
 #include "mcp/client_capabilities.hpp"
 #include "mcp/errors.hpp"
 #include "wire/message.hpp"
@@ -65,11 +66,16 @@ aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
     } else {
         auto id = request->id_token();
         auto ask = op_->host->questions().open(*id);
+        auto field = session::session::ask_field(ask->id());
+        state::fields mine;
+        mine.emplace_back(field, in_.replicas.self());
+        co_await op_->host->write_in_record(std::move(mine));
         op_->call->out().push_question(wire::rewrite(*request, {{request->id, ask->id().text()}}));
         waiting_.emplace_back(*id, ask);
         auto answer = co_await wait_for_host(ask);
         std::erase_if(waiting_, [&](const auto& one) { return one.second == ask; });
         op_->host->questions().close(*ask);
+        co_await op_->host->forget_in_record(std::move(field));
         if (ask->is_taken_back()) {
             withdraw(*ask, "the server takes the question back");
             in_.meters.question_ended(request->method_text(), "taken_back");
@@ -106,7 +112,7 @@ aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<
             co_return base::fault(base::errc::closed, "the client's session has ended");
         if (now >= until)
             co_return base::fault(base::errc::timeout, "the client did not answer in time");
-        if (!out.attached() && out.detached_at() + grace < now) {
+        if (!out.is_read() && out.detached_at() + grace < now) {
             co_return base::fault(base::errc::closed, "the client has disconnected");
         }
     }

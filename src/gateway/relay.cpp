@@ -52,6 +52,22 @@ struct pulling {
     }
 };
 
+// What a replica that goes on with this call must know of it (orphans.cpp).
+void note_for_others(
+    house& in, operation& op, std::size_t server, upstream::outgoing& request
+) {
+    auto out = op.call->shared_out();
+    out->note("server", in.names.server(server).name);
+    if (op.message->progress_token.present())
+        out->note("token", std::string(op.message->view(op.message->progress_token)));
+    request.marked = [weak = std::weak_ptr(out)](std::string mark) {
+        auto alive = weak.lock();
+        if (!alive) return;
+        alive->note("mark", std::move(mark));
+        alive->flush_notes();
+    };
+}
+
 aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op, pulling& p) {
     session::call::watch on_cancel(*op->call, [r = p.reply.get()] { r->interrupt(); });
     for (;;) {
@@ -72,6 +88,7 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
             if (early) continue;
             co_return step.error();
         }
+        if (!step->mark.empty()) op->call->out().note("mark", std::move(step->mark));
         if (step->what == upstream::step::kind::pause) {
             if (p.what.relay_notes && mcp::allows_priming(op->host->who().revision)) {
                 op->call->out().push_pause(step->retry_ms);
@@ -117,7 +134,7 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     auto end = aio::clock::now() + what.longest;
     auto first = std::min(aio::clock::now() + what.silence, end);
     waiting opening(*op);
-    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first);
+    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first, op->call);
     opening.done();
     if (!link) co_return link.error();
     if (op->call->is_cancelled())
@@ -129,6 +146,7 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     request.headers = headers_for(server, op->headers.get());
     request.again = op->method->safe_to_repeat ? upstream::repeat::once : upstream::repeat::never;
     request.until = std::min(aio::clock::now() + what.silence, end);
+    if (op->host->is_kept()) note_for_others(in, *op, what.server, request);
     waiting sending(*op);
     auto reply = co_await (*link)->call(std::move(request));
     sending.done();
@@ -137,6 +155,25 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
         co_await (*reply)->cancel(op->call->reason());
         co_return base::fault(base::errc::cancelled, "cancelled by the host");
     }
+    pulling p{
+        std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr
+    };
+    auto pulled = co_await pull(in, op, std::move(p));
+    co_return pulled;
+}
+
+aio::task<base::result<wire::message>>
+ask_on(house& in, shared_operation op, request_to what, std::string mark) {
+    auto end = aio::clock::now() + what.longest;
+    auto first = std::min(aio::clock::now() + what.silence, end);
+    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first, op->call);
+    if (!link) co_return link.error();
+    upstream::outgoing request;
+    request.message = op->message;
+    request.until = first;
+    note_for_others(in, *op, what.server, request);
+    auto reply = co_await (*link)->resume(std::move(mark), std::move(request));
+    if (!reply) co_return reply.error();
     pulling p{
         std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr
     };

@@ -25,6 +25,11 @@ struct request_to {
 // Faults: errc::cancelled when the host cancelled (its stream has ended already).
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what);
 
+// The rest of an answer that another replica had begun to pull; `mark` is what it noted last.
+// Nothing is sent. errc::unsupported where the upstream cannot go on with it.
+aio::task<base::result<wire::message>>
+ask_on(house& in, shared_operation op, request_to what, std::string mark);
+
 // The one response of a call, whole; nothing when the host has cancelled it meanwhile.
 void finish(operation& op, std::string response, int http_status = 0);
 // Tells the host the final response: the upstream's bytes with the host's id.

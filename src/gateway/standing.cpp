@@ -60,7 +60,8 @@ ask_quietly(shared_link link, std::string method, std::string params, aio::insta
 }
 
 bool session_links::worth_listening(const slot& s) const {
-    if (!s.subscriptions.empty()) return true;
+    // What was declared may be asked for, also on a stream of its own.
+    if (s.declares || !s.subscriptions.empty()) return true;
     const auto& can = s.link->peer().capabilities;
     bool logs = wire::object_view(can).find("logging").has_value();
     if (logs && !host_.log_level().empty()) return true;
@@ -82,14 +83,14 @@ void session_links::listen_for_level() {
 
 void session_links::listen_where_worth() {
     for (auto& [server, s] : slots_) {
-        if (s->link && s->link->usable() && worth_listening(*s)) s->link->open_standing();
+        if (s->link && s->link->usable() && worth_listening(*s)) open_standing(server);
     }
 }
 
 void session_links::subscribing(std::size_t server, const std::string& uri) {
     auto& s = slot_of(server);
     s.subscriptions.try_emplace(uri, false);
-    if (s.link && s.link->usable()) s.link->open_standing();
+    open_standing(server);
 }
 
 void session_links::subscribed(std::size_t server, const std::string& uri, bool done) {
@@ -131,7 +132,8 @@ bool session_links::asked_for_updates(std::size_t server, const std::string& uri
     auto found = slots_.find(server);
     if (found == slots_.end()) return false;
     const auto& mine = found->second->subscriptions;
-    if (!shared) return !mine.empty();
+    // Another replica may have subscribed, in this very upstream session.
+    if (!shared) return host_.is_kept() || !mine.empty();
     return std::any_of(mine.begin(), mine.end(), [&](const auto& one) {
         return uri.starts_with(one.first);
     });
@@ -144,8 +146,10 @@ void session_links::list_changed(const wire::message& note, session::stream* cal
     auto now = aio::clock::now();
     if (!s.waiting && now >= s.quiet_until) {
         s.quiet_until = now + quiet_time;
-        auto& out = call != nullptr ? *call : host_.standing();
-        out.push_note(wire::rewrite(note, {}));
+        if (call != nullptr)
+            call->push_note(wire::rewrite(note, {}));
+        else
+            host_.tell(wire::rewrite(note, {}));
         return;
     }
     s.latest = wire::rewrite(note, {});
@@ -161,11 +165,12 @@ aio::task<> session_links::send_later(std::string method) {
     s.waiting = false;
     if (closing_) co_return;
     s.quiet_until = aio::clock::now() + quiet_time;
-    host_.standing().push_note(std::move(s.latest));
+    host_.tell(std::move(s.latest));
 }
 
 void session_links::set_up_again(std::size_t server) {
     if (closing_) return;
+    if (is_kept(server)) chores_.spawn(publish_again(server));
     bool nothing = slot_of(server).subscriptions.empty() && host_.log_level().empty();
     if (!nothing) chores_.spawn(subscribe_again(server, true));
 }
@@ -189,9 +194,7 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
             co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
         if (closing_) co_return;
         if (!s.subscriptions.contains(uri)) continue;
-        host_.standing().push_note(
-            wire::make_notification("notifications/resources/updated", uri_params(uri))
-        );
+        host_.tell(wire::make_notification("notifications/resources/updated", uri_params(uri)));
     }
 }
 

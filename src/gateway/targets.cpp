@@ -206,7 +206,7 @@ aio::task<> run_set_level(house& in, shared_operation op) {
         );
         co_return;
     }
-    op->host->set_log_level(*level);
+    co_await op->host->change_log_level(*level);
     links_of(in, *op->host).listen_for_level();
     if (op->scope.single) {
         auto what = plain_call(in, op->scope.servers.front());

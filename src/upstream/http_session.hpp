@@ -28,9 +28,14 @@ public:
     ~http_session() override;
 
     aio::task<base::result<void>> open(aio::instant until);
+    // Takes up the session that `handle` tells of; nothing is sent.
+    base::result<void> adopt(std::string_view handle);
 
     const peer_info& peer() const override { return peer_; }
     aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) override;
+    aio::task<base::result<std::unique_ptr<reply>>>
+    resume(std::string mark, outgoing request) override;
+    std::string handle() const override;
     aio::task<base::result<void>> notify(std::string bytes, aio::instant until) override;
     aio::task<> close() override;
     bool usable() const override { return !gone_ && !core_->stopped; }

@@ -27,6 +27,9 @@ struct open_request {
     std::string client_info;             // JSON object; empty = the gateway's own
     std::vector<std::pair<std::string, std::string>> headers; // host headers allowed to go up
     aio::instant until = aio::never;
+    // What link::handle() of this session said, here or on another replica: the session is taken up
+    // as it stands, without asking the upstream; empty = a new one. Only Streamable HTTP.
+    std::string adopt;
 };
 
 enum class circuit_state : std::uint8_t { closed, open, half_open };
