@@ -30,7 +30,7 @@ runtime::runtime(aio::loop& loop, settings from)
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
       authoriser_(settings_.policy), sessions_(loop.get_executor(), settings_.session),
-      store_(state::make_memory_store()), seals_(settings_.gateway.salt_keys),
+      store_(state::make_memory_store(loop)), seals_(settings_.gateway.salt_keys),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
       house_{

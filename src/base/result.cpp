@@ -42,6 +42,10 @@ std::string_view name_of(errc code) {
         return "config";
     case errc::unsupported:
         return "unsupported";
+    case errc::fenced:
+        return "fenced";
+    case errc::conflict:
+        return "conflict";
     }
     return "unknown";
 }
@@ -90,6 +94,8 @@ outcome outcome_of(const fault& f) {
     case errc::cancelled:
     case errc::config:
     case errc::unsupported:
+    case errc::fenced:
+    case errc::conflict:
     case errc::internal:
         return outcome::internal;
     }

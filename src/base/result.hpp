@@ -30,6 +30,8 @@ enum class errc : std::uint8_t {
     upstream_error, // the far end answered with a failure
     config,         // the configuration is wrong
     unsupported,    // not supported (yet)
+    fenced,         // somebody else owns it now
+    conflict,       // it stands there already
 };
 
 struct fault {

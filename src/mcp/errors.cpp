@@ -25,6 +25,8 @@ int rpc_code_of(const base::fault& f) {
     case base::errc::upstream_error:
     case base::errc::config:
     case base::errc::unsupported:
+    case base::errc::fenced:
+    case base::errc::conflict:
     case base::errc::internal:
         return code_internal;
     }
@@ -59,6 +61,8 @@ int http_status_of(const base::fault& f) {
     case base::errc::cancelled:
     case base::errc::config:
     case base::errc::unsupported:
+    case base::errc::fenced:
+    case base::errc::conflict:
     case base::errc::internal:
         return 500;
     }

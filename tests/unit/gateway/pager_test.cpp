@@ -11,9 +11,9 @@ namespace {
 
 struct book {
     sys::sealer seals{{base::secret("a salt of at least thirty-two bytes, really")}};
-    std::unique_ptr<state::store> store = state::make_memory_store();
-    pager pages{seals, *store, {}};
     aio::loop on;
+    std::unique_ptr<state::store> store = state::make_memory_store(on);
+    pager pages{seals, *store, {}};
 };
 
 listing here() {
@@ -131,7 +131,7 @@ TEST_CASE("a cursor whose record the store has lost is forgotten, not invalid") 
     book b;
     run(b.on, [](book& in) -> task<> {
         auto cursor = co_await issue(in.pages, in.pages.new_deadline());
-        auto empty = state::make_memory_store();
+        auto empty = state::make_memory_store(in.on);
         pager elsewhere(in.seals, *empty, {});
         auto why = co_await refusal(elsewhere, here(), cursor);
         CHECK(why == "forgotten");

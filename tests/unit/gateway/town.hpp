@@ -29,7 +29,7 @@ struct town {
 
     void open() {
         sealer = std::make_unique<sys::sealer>(salts);
-        store = state::make_memory_store();
+        store = state::make_memory_store(loop);
         pages = std::make_unique<pager>(*sealer, *store, pager_settings{});
         names = std::make_unique<catalog::directory>(rules, settings);
         sessions = std::make_unique<session::registry>(loop.get_executor(), bounds);

@@ -1,0 +1,28 @@
+// Short hands for writing and showing logs.
+#pragma once
+
+#include "state/store.hpp"
+
+namespace sluice::state::test {
+
+inline log_append write(std::string key, std::uint64_t epoch, std::vector<std::string> notes) {
+    log_append what;
+    what.key = std::move(key);
+    what.epoch = epoch;
+    for (auto& note : notes)
+        what.entries.push_back({0, 'n', std::move(note)});
+    return what;
+}
+
+// "1n:first 2f:second"
+inline std::string shown(const std::optional<log_page>& page) {
+    if (!page) return "no log";
+    std::string text;
+    for (const auto& entry : page->entries) {
+        text += text.empty() ? "" : " ";
+        text += std::to_string(entry.position) + entry.kind + ":" + entry.bytes;
+    }
+    return text;
+}
+
+} // namespace sluice::state::test
