@@ -2,6 +2,7 @@
 
 #include "aio/within.hpp"
 #include "app/gauges.hpp"
+#include "base/text.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
@@ -23,6 +24,22 @@ bool needs_children(const settings& from) {
     );
 }
 
+// A key that no configured upstream is given needs not travel between replicas.
+front::peers_settings peers_from(const settings& from) {
+    front::peers_settings out;
+    out.answer = std::max(out.answer, from.front.sse_after + out.answer / 2);
+    out.silence = 2 * from.front.keepalive + out.answer;
+    out.dropped_headers = {"x-sluice-api-key", "x-litellm-api-key"};
+    const auto& servers = from.upstream.servers;
+    bool needed = std::any_of(servers.begin(), servers.end(), [](const auto& s) {
+        return std::any_of(s.extra_headers.begin(), s.extra_headers.end(), [](const auto& name) {
+            return base::iequals(name, "authorization");
+        });
+    });
+    if (!needed) out.dropped_headers.emplace_back("authorization");
+    return out;
+}
+
 } // namespace
 
 runtime::runtime(aio::loop& loop, settings from)
@@ -31,6 +48,8 @@ runtime::runtime(aio::loop& loop, settings from)
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
       authoriser_(settings_.policy), sessions_(loop.get_executor(), settings_.session),
       store_(state::make_memory_store(loop)), seals_(settings_.gateway.salt_keys),
+      replicas_(loop, *store_, settings_.gateway.peer),
+      peers_(loop, deadlines_, replicas_, seals_, meters_, peers_from(settings_)),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
       house_{
@@ -94,12 +113,39 @@ base::result<void> runtime::listen() {
     return admin_listener_->listen(f.admin_listen);
 }
 
+base::result<void> runtime::listen_to_peers() {
+    const auto& f = settings_.front;
+    if (f.peer_listen.empty()) return {};
+    auto limits = f.limits;
+    limits.max_header_bytes += 4096; // the claim and its signature
+    front::behind_door inside{
+        [this](net::exchange& http, policy::caller who) {
+            return front_->serve_forwarded(http, std::move(who));
+        },
+        [this](const net::request_head& head) { return front_->make_room(head); }
+    };
+    peer_door_ =
+        std::make_unique<front::peer_door>(replicas_, seals_, keys_, meters_, std::move(inside));
+    peer_listener_ =
+        std::make_unique<net::http_server>(loop_, deadlines_, limits, [this](net::exchange& http) {
+            return peer_door_->serve(http);
+        });
+    auto listening = peer_listener_->listen(f.peer_listen);
+    if (!listening) return listening;
+    if (settings_.gateway.peer.address.empty()) replicas_.be_at(peer_listener_->local_address());
+    return {};
+}
+
 base::result<void> runtime::start() {
     auto guarded = start_guard();
     if (!guarded) return guarded;
     build_servers();
     auto listening = listen();
     if (!listening) return listening;
+    auto reachable = listen_to_peers();
+    if (!reachable) return reachable;
+    if (!replicas_.alone()) front_->reach_others(peers_);
+    replicas_.start();
     meters_.on_scrape([this] {
         return read_gauges({sessions_, *listener_, house_.servers, bodies_.used(), loop_lag_});
     });
@@ -129,6 +175,8 @@ aio::task<> runtime::drain() {
     }
     co_await sessions_.shut_down();
     if (listener_) co_await listener_->drain(std::chrono::seconds(2));
+    co_await replicas_.shut_down();
+    if (peer_listener_) co_await peer_listener_->drain(std::chrono::seconds(1));
     co_await gateway_.shut_down();
     chores_.stop();
     co_await chores_.join();
