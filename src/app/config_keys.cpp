@@ -67,6 +67,22 @@ constexpr std::array rows{
         "Seal what hosts are given to come back with, such as cursors; the first seals, every one "
         "opens. Left out: SLUICE_SALT_KEY, else LITELLM_SALT_KEY, of the environment. Without any, "
         "lists of several pages cannot be served."},
+
+    // Replicas
+    row{"peer_listen",
+        [](draft& d) -> slot { return text_slot{&d.out.front.peer_listen, "address"}; },
+        "Where other replicas bring requests that this one must serve; needed when the store is "
+        "shared. Signed with a key made from the salts; not for hosts."},
+    row{"peer_address",
+        [](draft& d) -> slot { return text_slot{&d.out.gateway.peer.address, "host:port"}; },
+        "Where other replicas reach peer_listen, such as ${POD_IP}:9191. Left out: peer_listen "
+        "itself, when it names an address."},
+    row{"lease",
+        [](draft& d) -> slot {
+            return duration_slot{&d.out.gateway.peer.lease, std::chrono::milliseconds(300)};
+        },
+        "A replica that was not heard of for so long is dead, and others take over what it held."},
+
     // The catalogue
     row{"separator",
         [](draft& d) -> slot { return text_slot{&d.out.catalog.separator}; },
@@ -231,10 +247,8 @@ constexpr std::array rows{
 constexpr std::array later = std::to_array<std::string_view>({
     "store",
     "redis",
-    "peer_listen",
     "ask_resume_grace",
     "replica*",
-    "lease*",
     "litellm_settings",
     "general_settings",
     "guardrails",

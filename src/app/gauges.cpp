@@ -56,6 +56,28 @@ void read_hosts(readings& to, const gauged& from) {
     to.count("sluice_host_bytes_total", exchanged, http.bytes_out, {{"direction", "out"}});
 }
 
+void read_replicas(readings& to, const gauged& from) {
+    const auto& sessions = from.sessions.numbers();
+    const auto& n = from.replicas;
+    constexpr auto orphans = "Calls of replicas that are gone, by how they ended";
+    to.count(
+        "sluice_sessions_adopted_total", "Sessions taken up from the store", sessions.adopted
+    );
+    to.count(
+        "sluice_sessions_ended_elsewhere_total",
+        "Sessions that another replica ended",
+        sessions.ended_elsewhere
+    );
+    to.count(
+        "sluice_upstream_sessions_adopted_total",
+        "Upstream sessions taken up from the store",
+        n.adopted_upstreams
+    );
+    to.count("sluice_replays_total", "Streams read from the store", n.replays);
+    to.count("sluice_orphaned_calls_total", orphans, n.orphans_resumed, {{"ending", "resumed"}});
+    to.count("sluice_orphaned_calls_total", orphans, n.orphans_unknown, {{"ending", "unknown"}});
+}
+
 void read_upstream(readings& to, const upstream::server& server) {
     auto status = server.status();
     std::pair<std::string, std::string> name{"server", server.settings().name};
@@ -96,6 +118,7 @@ void read_upstream(readings& to, const upstream::server& server) {
 std::vector<sys::gauge_reading> read_gauges(const gauged& from) {
     readings to;
     read_hosts(to, from);
+    read_replicas(to, from);
     for (const auto& server : from.servers)
         read_upstream(to, *server);
     to.gauge("sluice_build_info", "Always 1", 1, {{"version", SLUICE_VERSION}});

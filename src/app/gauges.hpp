@@ -1,6 +1,7 @@
 // What /metrics shows that is a state rather than an event, read at each scrape.
 #pragma once
 
+#include "gateway/operation.hpp"
 #include "net/http_server.hpp"
 #include "session/registry.hpp"
 #include "sys/meters.hpp"
@@ -16,6 +17,7 @@ struct gauged {
     session::registry& sessions;
     const net::http_server& listener;
     const std::vector<std::unique_ptr<upstream::server>>& servers;
+    const gateway::replica_numbers& replicas;
     std::size_t request_bytes = 0; // under way
     double loop_lag = 0;           // seconds
 };

@@ -2,7 +2,9 @@
 
 #include "aio/within.hpp"
 #include "app/gauges.hpp"
+#include "base/text.hpp"
 #include "sys/log.hpp"
+#include "sys/random.hpp"
 
 #include <algorithm>
 
@@ -23,14 +25,45 @@ bool needs_children(const settings& from) {
     );
 }
 
+// A key that no configured upstream is given needs not travel between replicas.
+front::peers_settings peers_from(const settings& from) {
+    front::peers_settings out;
+    out.answer = std::max(out.answer, from.front.sse_after + out.answer / 2);
+    out.silence = 2 * from.front.keepalive + out.answer;
+    out.dropped_headers = {"x-sluice-api-key", "x-litellm-api-key"};
+    const auto& servers = from.upstream.servers;
+    bool needed = std::any_of(servers.begin(), servers.end(), [](const auto& s) {
+        return std::any_of(s.extra_headers.begin(), s.extra_headers.end(), [](const auto& name) {
+            return base::iequals(name, "authorization");
+        });
+    });
+    if (!needed) out.dropped_headers.emplace_back("authorization");
+    return out;
+}
+
+// Cursors need a configured salt; ids of sessions do not: a replica alone makes one, and several
+// share one through the store (decision 21).
+std::vector<base::secret> salts_of_ids(std::vector<base::secret> configured, bool shared) {
+    if (!configured.empty() || shared) return configured;
+    sys::log_line(sys::log_level::info, "salt")
+        .field("text", "salt_keys is not set: ids of sessions hold until this process ends");
+    configured.emplace_back(sys::random_id(32));
+    return configured;
+}
+
 } // namespace
 
 runtime::runtime(aio::loop& loop, settings from)
     : loop_(loop), settings_(std::move(from)), deadlines_(loop.get_executor()),
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
-      authoriser_(settings_.policy), sessions_(loop.get_executor(), settings_.session),
-      store_(state::make_memory_store(loop)), seals_(settings_.gateway.salt_keys),
+      authoriser_(settings_.policy), store_(state::make_memory_store(loop)),
+      seals_(settings_.gateway.salt_keys),
+      ids_(salts_of_ids(settings_.gateway.salt_keys, store_->is_shared())),
+      replicas_(loop, *store_, settings_.gateway.peer),
+      records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),
+      sessions_(loop.get_executor(), settings_.session, &records_),
+      peers_(loop, deadlines_, replicas_, ids_, meters_, peers_from(settings_)),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
       house_{
@@ -42,11 +75,13 @@ runtime::runtime(aio::loop& loop, settings from)
           sessions_,
           meters_,
           pages_,
+          replicas_,
           bodies_,
           settings_.registry_digest,
           {},
           {},
-          settings_.gateway
+          settings_.gateway,
+          {}
       },
       gateway_(house_), chores_(loop.get_executor(), "app") {}
 
@@ -94,19 +129,82 @@ base::result<void> runtime::listen() {
     return admin_listener_->listen(f.admin_listen);
 }
 
+base::result<void> runtime::listen_to_peers() {
+    const auto& f = settings_.front;
+    if (f.peer_listen.empty()) return {};
+    auto limits = f.limits;
+    limits.max_header_bytes += 4096; // the claim and its signature
+    front::behind_door inside{
+        [this](net::exchange& http, policy::caller who) {
+            return front_->serve_forwarded(http, std::move(who));
+        },
+        [this](const net::request_head& head) { return front_->make_room(head); }
+    };
+    peer_door_ =
+        std::make_unique<front::peer_door>(replicas_, ids_, keys_, meters_, std::move(inside));
+    peer_listener_ =
+        std::make_unique<net::http_server>(loop_, deadlines_, limits, [this](net::exchange& http) {
+            return peer_door_->serve(http);
+        });
+    auto listening = peer_listener_->listen(f.peer_listen);
+    if (!listening) return listening;
+    if (settings_.gateway.peer.address.empty()) replicas_.be_at(peer_listener_->local_address());
+    return {};
+}
+
 base::result<void> runtime::start() {
     auto guarded = start_guard();
     if (!guarded) return guarded;
     build_servers();
     auto listening = listen();
     if (!listening) return listening;
+    auto reachable = listen_to_peers();
+    if (!reachable) return reachable;
+    if (!replicas_.alone()) front_->reach_others(peers_);
+    listen_to_store();
+    replicas_.start();
     meters_.on_scrape([this] {
-        return read_gauges({sessions_, *listener_, house_.servers, bodies_.used(), loop_lag_});
+        return read_gauges(
+            {sessions_, *listener_, house_.servers, house_.numbers, bodies_.used(), loop_lag_}
+        );
     });
     gateway_.learn_peers();
     auto lag = measure_lag();
     chores_.spawn(std::move(lag));
     return {};
+}
+
+void runtime::listen_to_store() {
+    store_->on_word(
+        [this](std::string_view channel, std::string_view word) { sessions_.heard(channel, word); },
+        [this] { sessions_.doubt_all(); }
+    );
+    store_->listen(std::string(session::session_channel));
+    store_->start();
+    sessions_.start_keeping();
+    if (ids_.can_seal()) return;
+    auto salt = share_salt();
+    chores_.spawn(std::move(salt));
+}
+
+// The first replica's random salt is everybody's; until it is known no session can be opened.
+aio::task<> runtime::share_salt() {
+    co_await aio::keep_running_when_cancelled();
+    constexpr auto life = std::chrono::hours(24 * 30);
+    constexpr auto again = std::chrono::milliseconds(200);
+    constexpr auto renewal = std::chrono::hours(1);
+    auto mine = sys::random_id(32);
+    while (!chores_.stopping()) {
+        auto other = co_await store_->put_new("salt", mine, life);
+        if (other && !ids_.can_seal()) {
+            std::vector<base::secret> salts;
+            salts.emplace_back(*other ? **other : mine);
+            ids_ = sys::sealer(salts);
+        }
+        if (other) [[maybe_unused]]
+            auto kept = co_await store_->keep("salt", life);
+        co_await aio::pause(other ? aio::duration(renewal) : aio::duration(again));
+    }
 }
 
 aio::task<> runtime::measure_lag() {
@@ -129,9 +227,12 @@ aio::task<> runtime::drain() {
     }
     co_await sessions_.shut_down();
     if (listener_) co_await listener_->drain(std::chrono::seconds(2));
+    co_await replicas_.shut_down();
+    if (peer_listener_) co_await peer_listener_->drain(std::chrono::seconds(1));
     co_await gateway_.shut_down();
     chores_.stop();
     co_await chores_.join();
+    co_await store_->shut_down();
     if (admin_listener_) co_await admin_listener_->drain(std::chrono::milliseconds(200));
 }
 

@@ -52,6 +52,11 @@ aio::task<> front::serve(net::exchange& http) {
         co_return;
     }
     visit v;
+    co_await serve_visit(http, std::move(v));
+}
+
+aio::task<> front::serve_visit(net::exchange& http, visit v) {
+    const auto& method = http.head().method;
     auto admitted = admit(http.head(), v);
     if (!admitted) {
         through_.in().meters.refused(name_of(admitted.error().code));

@@ -5,6 +5,7 @@
 #include "aio/task.hpp"
 #include "front/answers.hpp"
 #include "front/guard.hpp"
+#include "front/peers.hpp"
 #include "front/routes.hpp"
 #include "front/settings.hpp"
 #include "gateway/gateway.hpp"
@@ -43,6 +44,14 @@ public:
 
     aio::task<> serve(net::exchange& http);
 
+    // For what another replica must serve; without it there is none. Outlives this.
+    void reach_others(peers& by) { peers_ = &by; }
+    // A host's request that another replica passed on: who it is is known, Host and Origin were
+    // looked at there. It goes no further.
+    aio::task<> serve_forwarded(net::exchange& http, policy::caller who);
+    // Room for the body of a request within gateway.inflight_bytes; null when there is none.
+    std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
+
 private:
     // What every endpoint knows before it looks at the method.
     struct visit {
@@ -52,6 +61,7 @@ private:
         extra_headers headers; // CORS and debugging, for whatever answer
         std::shared_ptr<const net::fields> upward;
         std::shared_ptr<sys::budget::share> held; // room for the body, as long as it is under way
+        bool forwarded = false;                   // it came through another replica
     };
 
     using shared_message = std::shared_ptr<const wire::message>;
@@ -64,6 +74,14 @@ private:
     find_scope(const net::request_head& head, std::string_view names, visit& v) const;
     void explain(visit& v, const net::request_head& head) const;
     extra_headers cors(const net::request_head& head) const;
+    aio::task<> serve_visit(net::exchange& http, visit v);
+
+    // front_hop.cpp: lets that replica serve this request, and gives the host its answer.
+    aio::task<> pass_on(net::exchange& http, const visit& v, std::string replica, std::string body);
+    // A message of this request to that replica alone, or to every other live one, at once.
+    aio::task<base::result<void>>
+    tell(const net::request_head& head, const visit& v, std::string replica, std::string body);
+    aio::task<told> tell_others(const net::request_head& head, const visit& v, std::string body);
 
     // The one way a request is turned away.
     aio::task<> turn_away(net::exchange& http, const visit& v, refusal why);
@@ -122,10 +140,9 @@ private:
     );
     // The body of a POST, with room for it held in `v`; nothing when the host was told why not.
     aio::task<std::optional<std::string>> receive(net::exchange& http, visit& v);
-    // Room for the body of a request within gateway.inflight_bytes; null when there is none.
-    std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
 
     gateway::gateway& through_;
+    peers* peers_ = nullptr;
     const policy::keyring& keys_;
     settings settings_;
     guard guard_;

@@ -108,10 +108,12 @@ base::result<void> front::admit(const net::request_head& head, visit& v) const {
             400
         );
     }
-    auto ours = guard_.check(head);
-    if (!ours) return ours;
-    auto known = identify(head, v);
-    if (!known) return known;
+    if (!v.forwarded) {
+        auto ours = guard_.check(head);
+        if (!ours) return ours;
+        auto known = identify(head, v);
+        if (!known) return known;
+    }
     auto reached = find_scope(head, found->names, v);
     if (!reached) return reached;
     if (settings_.debug_header && wants_debug(head)) explain(v, head);

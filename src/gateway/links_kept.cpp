@@ -1,5 +1,6 @@
 // The half of session_links that has to do with other replicas: upstream sessions in the session's
 // record, taken up from there, and which replica listens to an upstream. Decision 2.
+#include "aio/within.hpp"
 #include "gateway/links.hpp"
 #include "gateway/replicas.hpp"
 

@@ -1,5 +1,6 @@
 #include "gateway/resuming.hpp"
 
+#include "base/text.hpp"
 #include "gateway/orphans.hpp"
 #include "gateway/replicas.hpp"
 #include "session/tail.hpp"

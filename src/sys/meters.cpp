@@ -26,6 +26,9 @@ const Histogram::BucketBoundaries total_buckets = {
 const Histogram::BucketBoundaries gateway_buckets = {
     0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25
 };
+const Histogram::BucketBoundaries peer_buckets = {
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
+};
 
 // The exposition format is UTF-8, and a scraper refuses the whole page for one byte that is not; a
 // tool may be called anything that JSON can say, lone surrogates too.
@@ -83,6 +86,19 @@ struct meters::state {
                                      .Name("sluice_questions_total")
                                      .Help("Questions of upstreams to hosts, by method and ending")
                                      .Register(registry);
+    Family<Counter>& peer_family = prometheus::BuildCounter()
+                                       .Name("sluice_peer_requests_total")
+                                       .Help("Requests passed on to other replicas, by outcome")
+                                       .Register(registry);
+    Family<Counter>& peer_refusals = prometheus::BuildCounter()
+                                         .Name("sluice_peer_refused_total")
+                                         .Help("Requests at peer_listen that were not believed")
+                                         .Register(registry);
+    Histogram& peer_time = prometheus::BuildHistogram()
+                               .Name("sluice_peer_request_seconds")
+                               .Help("Until another replica began to answer")
+                               .Register(registry)
+                               .Add({}, peer_buckets);
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
 
@@ -161,6 +177,15 @@ void meters::refused(std::string_view reason) {
         it = state_->known_refusals.emplace(std::string(reason), &counter).first;
     }
     it->second->Increment();
+}
+
+void meters::peer_asked(std::string_view outcome, double seconds) {
+    state_->peer_family.Add({{"outcome", std::string(outcome)}}).Increment();
+    state_->peer_time.Observe(seconds);
+}
+
+void meters::peer_refused(std::string_view reason) {
+    state_->peer_refusals.Add({{"reason", std::string(reason)}}).Increment();
 }
 
 void meters::on_scrape(std::function<std::vector<gauge_reading>()> read) {

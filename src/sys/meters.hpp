@@ -45,6 +45,10 @@ public:
     void question_ended(std::string_view method, std::string_view ending);
     void refused(std::string_view reason); // requests refused before an operation began
 
+    // A request to another replica: its outcome, and how long its answer's head took.
+    void peer_asked(std::string_view outcome, double seconds);
+    void peer_refused(std::string_view reason); // what came to peer_listen and was not believed
+
     // Asked at each scrape for everything that is a state rather than an event.
     void on_scrape(std::function<std::vector<gauge_reading>()> read);
 
