@@ -30,6 +30,10 @@ const Histogram::BucketBoundaries peer_buckets = {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 };
 
+const Histogram::BucketBoundaries store_buckets = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
+};
+
 // The exposition format is UTF-8, and a scraper refuses the whole page for one byte that is not; a
 // tool may be called anything that JSON can say, lone surrogates too.
 std::string utf8_label(std::string_view text) {
@@ -99,11 +103,22 @@ struct meters::state {
                                .Help("Until another replica began to answer")
                                .Register(registry)
                                .Add({}, peer_buckets);
+    Family<Counter>& store_commands = prometheus::BuildCounter()
+                                          .Name("sluice_store_commands_total")
+                                          .Help("Commands to the store, by purpose and outcome")
+                                          .Register(registry);
+    Family<Histogram>& store_seconds = prometheus::BuildHistogram()
+                                           .Name("sluice_store_command_seconds")
+                                           .Help("From a command to the store's answer")
+                                           .Register(registry);
+    Counter& store_connects =
+        single("sluice_store_connects_total", "Connections to the store that were made");
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
 
     // Keyed by "server\0method\0outcome": one look-up a call, no label maps built on the way.
     std::unordered_map<std::string, series> known;
+    std::unordered_map<std::string, series> known_store; // "op\0outcome"
     std::map<std::string, Counter*, std::less<>> known_tools;
     std::map<std::string, Counter*, std::less<>> known_refusals;
     std::function<std::vector<gauge_reading>()> read;
@@ -186,6 +201,24 @@ void meters::peer_asked(std::string_view outcome, double seconds) {
 
 void meters::peer_refused(std::string_view reason) {
     state_->peer_refusals.Add({{"reason", std::string(reason)}}).Increment();
+}
+
+void meters::store_command(std::string_view op, std::string_view outcome, double seconds) {
+    std::string key;
+    key.append(op).push_back('\0');
+    key.append(outcome);
+    auto& found = state_->known_store[key];
+    if (found.calls == nullptr) {
+        prometheus::Labels where = {{"op", std::string(op)}};
+        found.total = &state_->store_seconds.Add(where, store_buckets);
+        where.emplace("outcome", std::string(outcome));
+        found.calls = &state_->store_commands.Add(where);
+    }
+    found.calls->Increment();
+    found.total->Observe(seconds);
+}
+void meters::store_connected() {
+    state_->store_connects.Increment();
 }
 
 void meters::on_scrape(std::function<std::vector<gauge_reading>()> read) {

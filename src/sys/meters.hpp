@@ -43,6 +43,9 @@ public:
     void cancelled();
     // A question of an upstream to a host: answered, or the code of what kept the answer away.
     void question_ended(std::string_view method, std::string_view ending);
+    // One command to the store, by what it was for; and each time a connection to it was made.
+    void store_command(std::string_view op, std::string_view outcome, double seconds);
+    void store_connected();
     void refused(std::string_view reason); // requests refused before an operation began
 
     // A request to another replica: its outcome, and how long its answer's head took.

@@ -90,7 +90,7 @@ TEST_CASE("an append tells its channel once the entries stand") {
         s.listen("news");
         bool ready = co_await heard(on, *ear, "news", "x");
         CHECK(ready);
-        auto opened = co_await s.open_log("l", "me", {}, 60s);
+        auto opened = co_await s.open_log("l", "me", fields(), 60s);
         good(opened);
         auto what = write("l", 1, {"a"});
         what.channel = "news";

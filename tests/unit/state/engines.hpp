@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../aio/run.hpp"
+#include "state/redis.hpp"
 #include "state/store.hpp"
 #include "sys/clock.hpp"
 
@@ -18,8 +19,22 @@ public:
     // Lets a little of the time pass that lives are counted in.
     virtual task<> step() = 0;
 
-    aio::loop loop;
+    virtual aio::loop& on() = 0;
 };
+
+// Makes one, starts it, and ends it in order.
+class redis_bench {
+public:
+    explicit redis_bench(redis_settings settings);
+    ~redis_bench();
+
+    aio::loop loop;
+    aio::deadlines deadlines{loop.get_executor()};
+    sys::meters meters{10};
+    std::unique_ptr<store> made;
+};
+// Unlike any other of this process.
+std::string fresh_prefix();
 
 using body = task<> (*)(engine&);
 void on_every_engine(body run);

@@ -14,6 +14,10 @@ inline log_append write(std::string key, std::uint64_t epoch, std::vector<std::s
     return what;
 }
 
+inline log_append note(std::string key, std::uint64_t epoch, std::string text) {
+    return write(std::move(key), epoch, {std::move(text)});
+}
+
 // "1n:first 2f:second"
 inline std::string shown(const std::optional<log_page>& page) {
     if (!page) return "no log";

@@ -12,10 +12,11 @@ TEST_CASE("a log is read as it was written, from any position") {
         CHECK_FALSE(good(none));
         auto opened = co_await s.open_log("l", "me", pair("method", "tools/call"), 60s);
         CHECK(good(opened) == 1);
-        opened = co_await s.open_log("l", "you", {}, 60s);
+        opened = co_await s.open_log("l", "you", fields(), 60s);
         CHECK(fault_of(opened) == errc::conflict);
         std::string odd("\0\r\n", 3);
-        auto last = co_await s.append(write("l", 1, {"one", odd}));
+        auto two = write("l", 1, {"one", odd});
+        auto last = co_await s.append(two);
         CHECK(good(last) == 2);
         auto more = write("l", 1, {"three"});
         more.set = pair("state", "done");
@@ -45,7 +46,7 @@ TEST_CASE("a log is read as it was written, from any position") {
 TEST_CASE("a page of a log is bounded and says whether more follows") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto opened = co_await s.open_log("l", "me", {}, 60s);
+        auto opened = co_await s.open_log("l", "me", fields(), 60s);
         good(opened);
         auto what = write("l", 1, {});
         for (int i = 1; i <= 300; ++i)
@@ -79,7 +80,7 @@ TEST_CASE("a page of a log is bounded and says whether more follows") {
 TEST_CASE("what stands in a log already is passed over") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto opened = co_await s.open_log("l", "me", {}, 60s);
+        auto opened = co_await s.open_log("l", "me", fields(), 60s);
         good(opened);
         auto what = write("l", 1, {"a"});
         what.entries[0].position = 4;
@@ -98,7 +99,7 @@ TEST_CASE("what stands in a log already is passed over") {
 TEST_CASE("old entries leave a full log, kept kinds and the newest never") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto opened = co_await s.open_log("l", "me", {}, 60s);
+        auto opened = co_await s.open_log("l", "me", fields(), 60s);
         good(opened);
         for (int i = 1; i <= 8; ++i) {
             auto what = write("l", 1, {"x" + std::to_string(i)});
@@ -123,9 +124,9 @@ TEST_CASE("old entries leave a full log, kept kinds and the newest never") {
 TEST_CASE("an owner that was followed by another writes no more") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto opened = co_await s.open_log("l", "me", {}, 60s);
+        auto opened = co_await s.open_log("l", "me", fields(), 60s);
         good(opened);
-        auto last = co_await s.append(write("l", 1, {"mine"}));
+        auto last = co_await s.append(note("l", 1, "mine"));
         good(last);
         auto adopted = co_await s.adopt_log("l", 1, "you");
         CHECK(good(adopted) == 2);
@@ -135,9 +136,9 @@ TEST_CASE("an owner that was followed by another writes no more") {
         late.set = pair("state", "done");
         last = co_await s.append(late);
         CHECK(fault_of(last) == errc::fenced);
-        last = co_await s.append(write("l", anyone, {"stranger"}));
+        last = co_await s.append(note("l", anyone, "stranger"));
         CHECK(fault_of(last) == errc::fenced);
-        last = co_await s.append(write("l", 2, {"yours"}));
+        last = co_await s.append(note("l", 2, "yours"));
         CHECK(good(last) == 2);
         auto got = co_await s.read_log("l", 0, 1000);
         auto page = good(got);
@@ -151,7 +152,7 @@ TEST_CASE("an owner that was followed by another writes no more") {
 TEST_CASE("a log that is gone takes no entries of an owner, and is made for anyone") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto last = co_await s.append(write("l", 1, {"x"}));
+        auto last = co_await s.append(note("l", 1, "x"));
         CHECK(fault_of(last) == errc::not_found);
         auto adopted = co_await s.adopt_log("l", 1, "you");
         CHECK(fault_of(adopted) == errc::not_found);
@@ -179,13 +180,13 @@ TEST_CASE("a log that is gone takes no entries of an owner, and is made for anyo
 TEST_CASE("posted entries stand in the order of all writes, and a fault is told") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto opened = co_await s.open_log("l", "me", {}, 60s);
+        auto opened = co_await s.open_log("l", "me", fields(), 60s);
         good(opened);
         std::vector<errc> faults;
         auto failed = [&faults](const base::fault& why) { faults.push_back(why.code); };
         s.post(write("l", 1, {"a"}), failed);
         s.post(write("l", 1, {"b"}), {});
-        auto last = co_await s.append(write("l", 1, {"c"}));
+        auto last = co_await s.append(note("l", 1, "c"));
         CHECK(good(last) == 3);
         s.post(write("l", 9, {"foreign"}), failed);
         s.post(write("l", 1, {"d"}), failed);

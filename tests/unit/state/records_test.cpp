@@ -32,7 +32,7 @@ TEST_CASE("a record is made once and read whole, in the order of its names") {
 TEST_CASE("a record may have no fields yet") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto made = co_await s.create("r", {}, long_enough);
+        auto made = co_await s.create("r", fields(), long_enough);
         CHECK(good(made));
         auto all = co_await s.read("r");
         auto got = good(all);
@@ -46,7 +46,8 @@ TEST_CASE("a write never revives a record that has ended") {
         auto& s = on.get();
         auto made = co_await s.create("r", pair("a", "1"), 40ms);
         CHECK(good(made));
-        auto done = co_await s.set("r", {{"a", "2"}, {"b", "3"}});
+        fields later = {{"a", "2"}, {"b", "3"}};
+        auto done = co_await s.set("r", later);
         CHECK(good(done));
         auto all = co_await s.read("r");
         CHECK(good(all) == fields{{"a", "2"}, {"b", "3"}});
@@ -67,7 +68,7 @@ TEST_CASE("a write never revives a record that has ended") {
 TEST_CASE("a field is set only where it is not, or where it is as expected") {
     on_every_engine([](engine& on) -> task<> {
         auto& s = on.get();
-        auto made = co_await s.create("r", {}, long_enough);
+        auto made = co_await s.create("r", fields(), long_enough);
         CHECK(good(made));
         auto stood = co_await s.set_new("r", "owner", "me");
         CHECK_FALSE(good(stood));

@@ -132,7 +132,8 @@ TEST_CASE("a memory store over its bounds loses its oldest keys, ended ones firs
     auto made = make_memory_store(loop, {3, 100});
     auto fill = [](store& s, sys::hand_wound_clock& clock) -> task<> {
         for (std::string key : {"a", "b", "c"}) {
-            auto put = co_await s.put(key, "x", key == "b" ? 10ms : 1000ms);
+            auto life = key == "b" ? 10ms : 1000ms;
+            auto put = co_await s.put(key, "x", life);
             good(put);
         }
         clock.advance(11);

@@ -1,0 +1,202 @@
+// The Redis engine when its server goes away, hangs, comes back or comes back empty.
+#include "aio/within.hpp"
+#include "engines.hpp"
+#include "logs.hpp"
+#include "redis_server.hpp"
+
+using namespace sluice;
+using namespace sluice::state;
+using namespace sluice::state::test;
+
+namespace {
+
+struct outage_bench {
+    static redis_settings settings(const redis_server& on) {
+        redis_settings s;
+        s.at = on.at();
+        s.timeout = 300ms;
+        return s;
+    }
+
+    redis_server server;
+    redis_bench bench{settings(server)};
+    store& get() { return *bench.made; }
+};
+
+void run(outage_bench& on, task<> (*body)(outage_bench&)) {
+    aio::test::run(on.bench.loop, body(on));
+}
+
+task<> until_up(store& s, bool up) {
+    auto until = aio::test::late();
+    while (s.how().up != up && aio::clock::now() < until)
+        co_await aio::pause(2ms);
+    REQUIRE(s.how().up == up);
+}
+
+aio::duration since(aio::instant then) {
+    return aio::clock::now() - then;
+}
+
+} // namespace
+
+TEST_SUITE("store:outage") {
+
+    TEST_CASE("without its server the store refuses within its timeout, then at once") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            auto put = co_await s.put("k", "v", 60s);
+            good(put);
+            co_await until_up(s, true);
+            on.server.stop();
+            auto begun = aio::clock::now();
+            auto got = co_await s.get("k");
+            CHECK(fault_of(got) == errc::unreachable);
+            CHECK(since(begun) < 1s);
+            co_await until_up(s, false);
+            while (since(s.how().since) < 300ms)
+                co_await aio::pause(5ms);
+            begun = aio::clock::now();
+            got = co_await s.get("k");
+            CHECK(fault_of(got) == errc::unreachable);
+            CHECK(since(begun) < 50ms);
+        });
+    }
+
+    TEST_CASE("a store whose server is back goes on by itself, and what was lost is not there") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            auto put = co_await s.put("k", "v", 60s);
+            good(put);
+            co_await until_up(s, true);
+            on.server.stop();
+            co_await until_up(s, false);
+            on.server.start();
+            co_await until_up(s, true);
+            auto got = co_await s.get("k");
+            CHECK_FALSE(good(got));                                  // it came back empty
+            auto made = co_await s.create("r", pair("a", "b"), 60s); // its scripts are gone, too
+            CHECK(good(made));
+            auto text = on.bench.meters.render();
+            CHECK(text.find("sluice_store_connects_total 4") != std::string::npos);
+        });
+    }
+
+    TEST_CASE("a short absence is waited for") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            co_await until_up(s, true);
+            auto killed = on.server.ask({"CLIENT", "KILL", "TYPE", "normal"});
+            co_await until_up(s, false);
+            auto put = co_await s.put("k", "v", 60s);
+            good(put);
+        });
+    }
+
+    TEST_CASE("a server that hangs holds nobody, and is used again when it has thawed") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            co_await until_up(s, true);
+            on.server.freeze();
+            auto begun = aio::clock::now();
+            auto got = co_await s.get("k");
+            CHECK(fault_of(got) == errc::unreachable);
+            CHECK(since(begun) < 1s);
+            CHECK(since(begun) >= 290ms);
+            on.server.thaw();
+            co_await until_up(s, true);
+            got = co_await s.get("k");
+            CHECK_FALSE(good(got));
+        });
+    }
+
+    TEST_CASE("a server that hangs is noticed though nobody asks it anything") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            co_await until_up(s, true);
+            on.server.freeze();
+            co_await until_up(s, false);
+            on.server.thaw();
+            co_await until_up(s, true);
+        });
+    }
+
+    TEST_CASE("digests that a server forgot are sent whole") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            auto made = co_await s.create("r", pair("a", "b"), 60s);
+            CHECK(good(made));
+            on.server.ask({"SCRIPT", "FLUSH"});
+            made = co_await s.create("r", pair("a", "b"), 60s);
+            CHECK_FALSE(good(made));
+        });
+    }
+
+    TEST_CASE("subscriptions are made again and the gap is told") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            auto gaps = std::make_shared<int>(0);
+            auto words = std::make_shared<int>(0);
+            s.on_word([words](auto, auto) { ++*words; }, [gaps] { ++*gaps; });
+            s.listen("news");
+            auto until = aio::test::late();
+            while (*gaps < 1 && aio::clock::now() < until)
+                co_await aio::pause(2ms);
+            on.server.stop();
+            co_await until_up(s, false);
+            on.server.start();
+            while (*gaps < 2 && aio::clock::now() < until)
+                co_await aio::pause(2ms);
+            CHECK(*gaps == 2);
+            while (*words == 0 && aio::clock::now() < until) {
+                s.publish("news", "x");
+                co_await aio::pause(5ms);
+            }
+            CHECK(*words > 0);
+        });
+    }
+
+    TEST_CASE("posted entries of an absence are told as failed, each once") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            auto opened = co_await s.open_log("l", "me", fields(), 60s);
+            good(opened);
+            co_await until_up(s, true);
+            on.server.stop();
+            co_await until_up(s, false);
+            auto failures = std::make_shared<int>(0);
+            for (int i = 0; i < 50; ++i) {
+                s.post(write("l", 1, {"x"}), [failures](const base::fault& why) {
+                    if (why.code == errc::unreachable) ++*failures;
+                });
+            }
+            CHECK(*failures == 0);
+            auto done = co_await s.settle(aio::test::late());
+            good(done);
+            co_await aio::test::settle();
+            CHECK(*failures == 50);
+        });
+    }
+
+    TEST_CASE("a store that was never reached ends in order") {
+        redis_settings nowhere;
+        nowhere.at = {"127.0.0.1", free_port()};
+        nowhere.timeout = 100ms;
+        redis_bench bench(nowhere);
+        aio::test::run(bench.loop, [](store& s) -> task<> {
+            auto begun = aio::clock::now();
+            auto got = co_await s.get("k");
+            CHECK(fault_of(got) == errc::unreachable);
+            CHECK(since(begun) < 1s);
+            CHECK_FALSE(s.how().up);
+        }(*bench.made));
+    }
+}
