@@ -51,7 +51,9 @@ runtime::runtime(aio::loop& loop, settings from)
           {},
           settings_.gateway
       },
-      gateway_(house_), chores_(loop.get_executor(), "app") {}
+      gateway_(house_), chores_(loop.get_executor(), "app") {
+    bodies_.count_also(sessions_.counters().bytes);
+}
 
 runtime::~runtime() = default;
 
@@ -72,6 +74,7 @@ base::result<void> runtime::start() {
                        .field("server", server)
                        .field("text", text);
                }};
+    around.bodies = &bodies_;
     for (const auto& s : settings_.upstream.servers) {
         house_.servers.push_back(
             upstream::make_server(around, s, settings_.upstream.stdio, settings_.upstream.circuit)
@@ -151,9 +154,11 @@ std::vector<sys::gauge_reading> runtime::read_gauges() {
     all.push_back(
         reading("sluice_loop_lag_seconds", "How late the event loop's last tick was", loop_lag_)
     );
-    all.push_back(
-        reading("sluice_request_bytes", "Bytes of requests under way", number(bodies_.used()))
-    );
+    all.push_back(reading(
+        "sluice_request_bytes",
+        "Bytes of requests and large answers under way",
+        number(bodies_.used())
+    ));
     const auto& streams = sessions_.counters();
     all.push_back(
         reading("sluice_stream_bytes", "Bytes kept for hosts' streams", number(streams.bytes))

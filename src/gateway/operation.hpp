@@ -44,7 +44,7 @@ struct house {
     session::registry& sessions;
     sys::meters& meters;
     pager& pages;
-    sys::budget& bodies;                                    // of hosts' requests under way
+    sys::budget& bodies;                                    // of messages under way
     std::string registry;                                   // digest of the effective configuration
     std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
     std::vector<known_peer> peers;                          // same order

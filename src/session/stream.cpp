@@ -5,6 +5,7 @@
 #include "wire/message.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::session {
 
@@ -34,7 +35,7 @@ stream::stream(
       last_event_at_(aio::clock::now()), detached_at_(last_event_at_), readable_(ex) {}
 
 stream::~stream() {
-    counters_.bytes -= bytes_;
+    counters_.bytes -= bytes_ + taken_bytes_;
 }
 
 void stream::push_note(std::string bytes) {
@@ -185,6 +186,7 @@ bool stream::attach(std::uint64_t after_position) {
 
 void stream::detach() {
     attached_ = false;
+    counters_.bytes -= std::exchange(taken_bytes_, 0);
     detached_at_ = aio::clock::now();
     if (done() && fully_read()) shed_large_finals();
 }
@@ -209,6 +211,8 @@ std::string stream::take(const event& e) {
     std::string bytes = std::move(it->bytes);
     it->bytes.clear();
     count(*it, 1);
+    taken_bytes_ += bytes.size();
+    counters_.bytes += bytes.size();
     return bytes;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "upstream/handshake.hpp"
+#include "upstream/room.hpp"
 
 namespace sluice::upstream {
 
@@ -75,10 +76,17 @@ base::result<void> sse_session::take_endpoint(const std::string& reference) {
 aio::task<> sse_session::read_all(self me) {
     co_await aio::keep_running_when_cancelled();
     base::fault why(base::errc::closed, "its stream ended; whether requests ran is not known");
+    room space(me->core_->around.bodies);
     for (;;) {
         while (auto event = me->decoder_.next()) {
             bool message = event->event.empty() || event->event == "message";
-            if (message && !event->data.empty()) me->take(std::move(event->data));
+            auto held = space.hand_over();
+            if (message && !event->data.empty()) me->take(std::move(event->data), std::move(held));
+        }
+        // The stream is one host session's own: it ends, a new one is opened by the next call.
+        if (!space.grow_to(me->decoder_.held())) {
+            why = no_room();
+            break;
         }
         if (me->decoder_.too_big()) {
             why = base::fault(base::errc::too_large, "an event of its stream is too large");

@@ -212,6 +212,25 @@ parse_message(std::string bytes, json_limits limits, std::string* readable_id) {
     return parser(std::move(bytes), limits).run(readable_id);
 }
 
+std::optional<std::string> response_id_of(std::string_view beginning) {
+    std::optional<std::string> id;
+    scanner scan(beginning, {});
+    scan.space();
+    if (!scan.at('{')) return id;
+    scan.object([&](std::string_view raw_key) {
+        const std::uint32_t begin = scan.offset();
+        if (member{raw_key, {}}.key_is("method")) {
+            id.emplace();
+            return false;
+        }
+        if (!scan.value() || scan.at_end()) return false; // a number cut off looks whole
+        const std::string_view text = beginning.substr(begin, scan.offset() - begin);
+        if (member{raw_key, {}}.key_is("id") && token::parse(text)) id = text;
+        return true;
+    });
+    return id;
+}
+
 bool looks_like_batch(std::string_view bytes) {
     const std::size_t first = bytes.find_first_not_of(" \t\r\n");
     return first != std::string_view::npos && bytes[first] == '[';
