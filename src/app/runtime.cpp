@@ -1,6 +1,7 @@
 #include "app/runtime.hpp"
 
 #include "aio/within.hpp"
+#include "app/gauges.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
@@ -20,10 +21,6 @@ bool needs_children(const settings& from) {
         from.upstream.servers.end(),
         [](const auto& s) { return s.kind == upstream::transport::stdio; }
     );
-}
-
-sys::gauge_reading reading(const char* name, const char* help, double value) {
-    return {name, help, {}, value, false};
 }
 
 } // namespace
@@ -65,9 +62,7 @@ base::result<void> runtime::start_guard() {
     return {};
 }
 
-base::result<void> runtime::start() {
-    auto guarded = start_guard();
-    if (!guarded) return guarded;
+void runtime::build_servers() {
     upstream::surroundings
         around{loop_, deadlines_, guard_.get(), [](std::string_view server, std::string_view text) {
                    sys::log_line(sys::log_level::info, "upstream")
@@ -81,6 +76,9 @@ base::result<void> runtime::start() {
         );
     }
     house_.peers.resize(house_.servers.size());
+}
+
+base::result<void> runtime::listen() {
     const auto& f = settings_.front;
     front_ = std::make_unique<front::front>(gateway_, keys_, f, listens_on_loopback(f.listen));
     admin_ =
@@ -89,18 +87,25 @@ base::result<void> runtime::start() {
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return front_->serve(http); }
     );
     auto listening = listener_->listen(f.listen);
+    if (!listening || f.admin_listen.empty()) return listening;
+    admin_listener_ = std::make_unique<net::http_server>(
+        loop_,
+        deadlines_,
+        net::http_limits{},
+        [this](net::exchange& http) { return admin_->serve(http); }
+    );
+    return admin_listener_->listen(f.admin_listen);
+}
+
+base::result<void> runtime::start() {
+    auto guarded = start_guard();
+    if (!guarded) return guarded;
+    build_servers();
+    auto listening = listen();
     if (!listening) return listening;
-    if (!f.admin_listen.empty()) {
-        admin_listener_ = std::make_unique<net::http_server>(
-            loop_,
-            deadlines_,
-            net::http_limits{},
-            [this](net::exchange& http) { return admin_->serve(http); }
-        );
-        auto admin_listening = admin_listener_->listen(f.admin_listen);
-        if (!admin_listening) return admin_listening;
-    }
-    meters_.on_scrape([this] { return read_gauges(); });
+    meters_.on_scrape([this] {
+        return read_gauges({sessions_, *listener_, house_.servers, bodies_.used(), loop_lag_});
+    });
     gateway_.learn_peers();
     auto lag = measure_lag();
     chores_.spawn(std::move(lag));
@@ -139,118 +144,6 @@ std::string runtime::endpoint() const {
 
 std::string runtime::admin_address() const {
     return admin_listener_ ? "http://" + admin_listener_->local_address() : std::string();
-}
-
-std::vector<sys::gauge_reading> runtime::read_gauges() {
-    std::vector<sys::gauge_reading> all;
-    auto number = [](std::size_t n) { return static_cast<double>(n); };
-    all.push_back(reading("sluice_sessions", "Live host sessions", number(sessions_.size())));
-    all.push_back(
-        reading("sluice_streams", "Host streams being read", number(sessions_.streams_attached()))
-    );
-    all.push_back(
-        reading("sluice_calls_in_flight", "Calls under way", number(sessions_.calls_under_way()))
-    );
-    all.push_back(
-        reading("sluice_loop_lag_seconds", "How late the event loop's last tick was", loop_lag_)
-    );
-    all.push_back(reading(
-        "sluice_request_bytes",
-        "Bytes of requests and large answers under way",
-        number(bodies_.used())
-    ));
-    const auto& streams = sessions_.counters();
-    all.push_back(
-        reading("sluice_stream_bytes", "Bytes kept for hosts' streams", number(streams.bytes))
-    );
-    const auto& http = listener_->counters();
-    all.push_back(reading("sluice_connections", "Open host connections", number(http.open)));
-    auto count = [&all](
-                     const char* name,
-                     const char* help,
-                     std::vector<std::pair<std::string, std::string>> labels,
-                     std::uint64_t value
-                 ) {
-        all.push_back({name, help, std::move(labels), static_cast<double>(value), true});
-    };
-    count(
-        "sluice_progress_coalesced_total",
-        "Progress notes replaced by a newer one",
-        {},
-        streams.coalesced
-    );
-    count("sluice_notes_dropped_total", "Notes dropped at a stream's bound", {}, streams.dropped);
-    count(
-        "sluice_host_bytes_total",
-        "Bytes exchanged with hosts",
-        {{"direction", "in"}},
-        http.bytes_in
-    );
-    count(
-        "sluice_host_bytes_total",
-        "Bytes exchanged with hosts",
-        {{"direction", "out"}},
-        http.bytes_out
-    );
-    for (const auto& server : house_.servers) {
-        auto status = server->status();
-        std::pair<std::string, std::string> name{"server", server->settings().name};
-        auto gauge = [&](const char* metric, const char* help, double value) {
-            all.push_back({metric, help, {name}, value, false});
-        };
-        gauge(
-            "sluice_upstream_circuit_open",
-            "1 = open, 0.5 = half open, 0 = closed",
-            status.circuit == upstream::circuit_state::open        ? 1.0
-            : status.circuit == upstream::circuit_state::half_open ? 0.5
-                                                                   : 0.0
-        );
-        gauge("sluice_upstream_sessions", "Sessions open at the upstream", number(status.links));
-        gauge(
-            "sluice_upstream_in_flight",
-            "Requests under way at the upstream",
-            number(status.in_flight)
-        );
-        count("sluice_upstream_connects_total", "Connections made", {name}, status.connects);
-        count(
-            "sluice_upstream_reuses_total", "Requests on a kept connection", {name}, status.reuses
-        );
-        count(
-            "sluice_upstream_late_results_total",
-            "Results nobody waited for",
-            {name},
-            status.late_results
-        );
-        count(
-            "sluice_upstream_stray_messages_total",
-            "Messages that belong to no call",
-            {name},
-            status.stray_messages
-        );
-        count(
-            "sluice_upstream_dropped_notes_total",
-            "Notes of the upstream that reached nobody",
-            {name},
-            status.dropped_notes
-        );
-        count(
-            "sluice_upstream_restarts_total", "Restarts of a local process", {name}, status.restarts
-        );
-        count(
-            "sluice_upstream_bytes_total",
-            "Bytes exchanged",
-            {name, {"direction", "in"}},
-            status.bytes_in
-        );
-        count(
-            "sluice_upstream_bytes_total",
-            "Bytes exchanged",
-            {name, {"direction", "out"}},
-            status.bytes_out
-        );
-    }
-    all.push_back({"sluice_build_info", "Always 1", {{"version", SLUICE_VERSION}}, 1, false});
-    return all;
 }
 
 } // namespace sluice::app

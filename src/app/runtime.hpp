@@ -39,7 +39,8 @@ public:
 
 private:
     base::result<void> start_guard();
-    std::vector<sys::gauge_reading> read_gauges();
+    void build_servers();
+    base::result<void> listen();
     aio::task<> measure_lag();
 
     aio::loop& loop_;

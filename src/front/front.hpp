@@ -8,9 +8,11 @@
 #include "front/routes.hpp"
 #include "front/settings.hpp"
 #include "gateway/gateway.hpp"
+#include "mcp/errors.hpp"
 #include "net/http_server.hpp"
 #include "policy/keyring.hpp"
 #include "sys/meters.hpp"
+#include "wire/message.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,18 @@
 #include <string_view>
 
 namespace sluice::front {
+
+// Why a request is not served.
+struct refusal {
+    int status = 400;
+    std::string text;
+    int code = mcp::code_invalid_request;
+    std::string_view reason; // one word, for the log and the metric
+    std::string id = {};     // of the request, JSON text; empty = null
+};
+refusal because(int status, std::string text, std::string id = {});
+// With the fault's own status and reason; the code is the caller's.
+refusal because(const base::fault& f, std::string id = {});
 
 class front {
 public:
@@ -37,9 +51,29 @@ private:
         std::shared_ptr<sys::budget::share> held; // room for the body, as long as it is under way
     };
 
-    aio::task<base::result<visit>> admit(net::exchange& http);
+    using shared_message = std::shared_ptr<const wire::message>;
+    using shared_session = std::shared_ptr<session::session>;
+
+    // front_admit.cpp: who comes, where to, and whether that may be.
+    base::result<void> admit(const net::request_head& head, visit& v) const;
+    base::result<void> identify(const net::request_head& head, visit& v) const;
+    base::result<void>
+    find_scope(const net::request_head& head, std::string_view names, visit& v) const;
+    void explain(visit& v, const net::request_head& head) const;
+    extra_headers cors(const net::request_head& head) const;
+
+    // The one way a request is turned away.
+    aio::task<> turn_away(net::exchange& http, const visit& v, refusal why);
+    // The session a request names; null when the host was told why not.
+    aio::task<shared_session> session_of(net::exchange& http, const visit& v, std::string id);
+    // The body as a message; null when the host was told why not.
+    aio::task<shared_message> read_message(net::exchange& http, const visit& v, std::string body);
+
     aio::task<> serve_post(net::exchange& http, visit v);
     aio::task<> serve_get(net::exchange& http, visit v);
+    aio::task<> serve_standing(net::exchange& http, visit v, shared_session host);
+    aio::task<>
+    serve_rest(net::exchange& http, visit v, shared_session host, std::string last_event_id);
     aio::task<> serve_delete(net::exchange& http, visit v);
     aio::task<> serve_options(net::exchange& http);
 
@@ -47,46 +81,28 @@ private:
     aio::task<> serve_legacy(net::exchange& http, visit v);
     aio::task<> serve_sse(net::exchange& http, visit v);
     aio::task<> serve_sse_post(net::exchange& http, visit v);
-    void accept_sse(
-        visit v,
-        std::shared_ptr<session::session> host,
-        std::shared_ptr<const wire::message> m,
-        aio::instant arrived
-    );
-    aio::task<> greet_sse(
-        visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
-    );
+    void accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
+    aio::task<> greet_sse(visit v, shared_session host, shared_message m);
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
-    aio::task<>
-    serve_initialize(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
-    aio::task<> serve_request(
-        net::exchange& http,
-        visit v,
-        std::shared_ptr<session::session> host,
-        std::shared_ptr<const wire::message> m
-    );
-    aio::task<>
-    serve_without_session(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
+    aio::task<> serve_initialize(net::exchange& http, visit v, shared_message m);
+    aio::task<> serve_request(net::exchange& http, visit v, shared_session host, shared_message m);
+    aio::task<> serve_without_session(net::exchange& http, visit v, shared_message m);
 
-    // The session a request names; a fault carries the status it deserves in http_status.
-    base::result<std::shared_ptr<session::session>>
-    find_session(const net::request_head& head, const visit& v);
+    base::result<shared_session> find_session(const net::request_head& head, const visit& v);
     base::result<void> begin(
         const visit& v,
-        std::shared_ptr<session::session> host,
+        shared_session host,
         std::shared_ptr<session::stream> out,
-        std::shared_ptr<const wire::message> m,
+        shared_message m,
         std::uint32_t number,
         aio::instant arrived
     );
-    void explain(visit& v, const net::request_head& head) const;
     // The body of a POST, with room for it held in `v`; nothing when the host was told why not.
     aio::task<std::optional<std::string>> receive(net::exchange& http, visit& v);
     // Room for the body of a request within gateway.inflight_bytes; null when there is none.
     std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
-    extra_headers cors(const net::request_head& head) const;
 
     gateway::gateway& through_;
     const policy::keyring& keys_;

@@ -28,82 +28,53 @@ std::optional<event_place> parse_event_id(std::string_view id) {
 aio::task<> front::serve_get(net::exchange& http, visit v) {
     const auto& head = http.head();
     if (!accepts(head.headers, "text/event-stream")) {
-        co_await refuse(
-            http,
-            406,
-            mcp::code_invalid_request,
-            "Accept must list text/event-stream",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(406, "Accept must list text/event-stream"));
         co_return;
     }
-    auto host = find_session(head, v);
-    if (!host) {
-        const auto& f = host.error();
-        int status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
-        co_await refuse(
-            http, status, mcp::code_invalid_request, f.message, std::string(), v.headers
+    auto host = co_await session_of(http, v, std::string());
+    if (!host) co_return;
+    if (host->gets >= through_.in().sessions.bounds().streams_per_session) {
+        auto why = because(
+            429, "this session has as many streams open as limits.streams_per_session allows"
         );
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    const auto& session = *host;
-    const auto& bounds = through_.in().sessions.bounds();
-    if (session->gets >= bounds.streams_per_session) {
-        co_await refuse(
-            http,
-            429,
-            mcp::code_invalid_request,
-            "this session has as many streams open as limits.streams_per_session allows",
-            std::string(),
-            v.headers
-        );
-        co_return;
-    }
-    stream_rules rules{settings_, session->who().revision, false, v.headers};
     auto last = head.headers.get("last-event-id");
-    if (!last) {
-        session->standing();
-        auto standing = session->find_stream("0");
-        if (standing->attached()) {
-            co_await refuse(
-                http,
-                409,
-                mcp::code_invalid_request,
-                "this session has an open GET stream already",
-                std::string(),
-                v.headers
-            );
-            co_return;
-        }
-        through_.listens(*session);
-        auto from = standing->next_unsent() - 1;
-        co_await serve_events(http, session, standing, from, false, std::move(rules));
+    if (last) {
+        co_await serve_rest(http, std::move(v), std::move(host), std::string(*last));
+    } else {
+        co_await serve_standing(http, std::move(v), std::move(host));
+    }
+}
+
+aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session host) {
+    host->standing();
+    auto standing = host->find_stream("0");
+    if (standing->attached()) {
+        co_await turn_away(http, v, because(409, "this session has an open GET stream already"));
         co_return;
     }
-    auto place = parse_event_id(*last);
-    auto stream = place ? session->find_stream(place->handle) : nullptr;
+    through_.listens(*host);
+    stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
+    auto from = standing->next_unsent() - 1;
+    co_await serve_events(http, host, standing, from, false, std::move(rules));
+}
+
+// The rest of a stream whose connection broke, from the event after that id.
+aio::task<>
+front::serve_rest(net::exchange& http, visit v, shared_session host, std::string last_event_id) {
+    auto place = parse_event_id(last_event_id);
+    auto stream = place ? host->find_stream(place->handle) : nullptr;
     if (!stream) {
-        co_await refuse(
-            http,
-            404,
-            mcp::code_invalid_request,
-            "Last-Event-ID names no stream of this session that can be resumed",
-            std::string(),
-            v.headers
-        );
+        auto why =
+            because(404, "Last-Event-ID names no stream of this session that can be resumed");
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
     if (stream->done() && place->position >= stream->last_position()) {
         v.headers.emplace_back("Allow", "POST, DELETE, OPTIONS");
-        co_await refuse(
-            http,
-            405,
-            mcp::code_invalid_request,
-            "that stream has ended and was delivered",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(405, "that stream has ended and was delivered"));
         co_return;
     }
     if (stream->attached()) {
@@ -113,17 +84,11 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         co_await stream->wait_detached(aio::clock::now() + std::chrono::seconds(2));
     }
     if (stream->attached()) {
-        co_await refuse(
-            http,
-            409,
-            mcp::code_invalid_request,
-            "that stream is being read already",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(409, "that stream is being read already"));
         co_return;
     }
-    co_await serve_events(http, session, stream, place->position, true, std::move(rules));
+    stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
+    co_await serve_events(http, host, stream, place->position, true, std::move(rules));
 }
 
 } // namespace sluice::front
