@@ -105,15 +105,21 @@ base::result<void> sse_session::put(std::string bytes, std::uint64_t id) {
     if (core_->helpers.size() >= most_posts)
         return base::fault(base::errc::too_many, "too many requests are being sent");
     auto me = std::static_pointer_cast<sse_session>(shared_from_this());
-    core_->helpers.spawn(post(std::move(me), std::move(bytes), id));
+    core_->helpers.spawn(post(std::move(me), headers(), std::move(bytes), id));
     return {};
 }
 
-aio::task<> sse_session::post(self me, std::string bytes, std::uint64_t id) {
+aio::task<base::result<std::unique_ptr<reply>>> sse_session::call(outgoing request) {
+    // Its POST, and what is sent for the session itself from now on, goes with these.
+    if (!request.own) forwarded_ = request.headers;
+    return duplex::call(std::move(request));
+}
+
+aio::task<> sse_session::post(self me, net::fields headers, std::string bytes, std::uint64_t id) {
     co_await aio::keep_running_when_cancelled();
     net::client_request request;
     request.target = me->endpoint_;
-    request.headers = me->headers();
+    request.headers = std::move(headers);
     request.headers.set("Content-Type", "application/json");
     request.headers.set("Accept", "application/json, text/event-stream");
     request.body = std::move(bytes);

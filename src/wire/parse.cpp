@@ -14,6 +14,7 @@ using base::fault;
 
 struct found : message {
     span jsonrpc, meta_token, param_token, error_flag;
+    span elicitation, form, url, sampling, roots; // watched only: read from `capabilities` later
 };
 
 struct slot {
@@ -31,6 +32,15 @@ constexpr slot ref_slots[] = {
     {"name", &found::ref_name},
     {"uri", &found::ref_uri},
 };
+constexpr slot elicitation_slots[] = {
+    {"form", &found::form},
+    {"url", &found::url},
+};
+constexpr slot capability_slots[] = {
+    {"elicitation", &found::elicitation, elicitation_slots},
+    {"sampling", &found::sampling},
+    {"roots", &found::roots},
+};
 constexpr slot params_slots[] = {
     {"name", &found::name},
     {"arguments", &found::arguments},
@@ -44,7 +54,7 @@ constexpr slot params_slots[] = {
     {"reason", &found::reason},
     {"level", &found::level},
     {"protocolVersion", &found::protocol_version},
-    {"capabilities", &found::capabilities},
+    {"capabilities", &found::capabilities, capability_slots},
     {"clientInfo", &found::client_info},
 };
 constexpr slot result_slots[] = {
