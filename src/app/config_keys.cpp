@@ -223,7 +223,9 @@ constexpr std::array rows{
         "One message of a server."},
     row{"limits.inflight_bytes",
         [](draft& d) -> slot { return size_slot{&d.out.gateway.inflight_bytes, 1024 * 1024}; },
-        "All messages held at once by the process."},
+        "All messages held at once by the process: requests, answers being read, streams. One more "
+        "is "
+        "refused with 503, or with an error that names this setting."},
     row{"limits.name_length",
         [](draft& d) -> slot { return count_slot{&d.out.catalog.max_name, 64, 1024}; },
         "Characters of a tool's name in lists of several servers; longer ones are shortened with a "

@@ -43,7 +43,9 @@ void read_hosts(readings& to, const gauged& from) {
     to.gauge("sluice_streams", "Host streams being read", sessions.streams_attached());
     to.gauge("sluice_calls_in_flight", "Calls under way", sessions.calls_under_way());
     to.gauge("sluice_loop_lag_seconds", "How late the event loop's last tick was", from.loop_lag);
-    to.gauge("sluice_request_bytes", "Bytes of requests under way", from.request_bytes);
+    to.gauge(
+        "sluice_request_bytes", "Bytes of requests and large answers under way", from.request_bytes
+    );
     to.gauge("sluice_stream_bytes", "Bytes kept for hosts' streams", streams.bytes);
     to.gauge("sluice_connections", "Open host connections", http.open);
     to.count(

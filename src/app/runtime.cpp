@@ -83,7 +83,9 @@ runtime::runtime(aio::loop& loop, settings from)
           settings_.gateway,
           {}
       },
-      gateway_(house_), chores_(loop.get_executor(), "app") {}
+      gateway_(house_), chores_(loop.get_executor(), "app") {
+    bodies_.count_also(sessions_.counters().bytes);
+}
 
 runtime::~runtime() = default;
 
@@ -102,6 +104,7 @@ void runtime::build_servers() {
                        .field("server", server)
                        .field("text", text);
                }};
+    around.bodies = &bodies_;
     for (const auto& s : settings_.upstream.servers) {
         house_.servers.push_back(
             upstream::make_server(around, s, settings_.upstream.stdio, settings_.upstream.circuit)

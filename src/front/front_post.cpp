@@ -27,7 +27,7 @@ std::shared_ptr<sys::budget::share> front::make_room(const net::request_head& he
     auto bytes = std::min<std::size_t>(
         length.value_or(settings_.limits.max_body_bytes), settings_.limits.max_body_bytes
     );
-    return in.bodies.take(bytes, in.sessions.counters().bytes);
+    return in.bodies.take(bytes);
 }
 
 aio::task<std::optional<std::string>> front::receive(net::exchange& http, visit& v) {

@@ -80,6 +80,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
         co_return;
     }
     into.got = page_of(in, *op, list, server, *answer);
+    into.held = std::move(answer->held);
     if (into.got && into.cursor.empty()) learn(in, list, server, *into.got);
 }
 

@@ -19,7 +19,8 @@ struct part {
     std::size_t server = 0;
     std::string cursor; // the upstream's, JSON text; empty = its first page
     base::result<catalog::page> got;
-    bool left_out = false; // it has no such capability
+    bool left_out = false;            // it has no such capability
+    std::shared_ptr<const void> held; // room for its bytes
 };
 
 // Fills every part, in parallel, each under its server's list_timeout; first pages teach the index.

@@ -55,7 +55,7 @@ struct house {
     sys::meters& meters;
     pager& pages;
     gateway::replicas& replicas;
-    sys::budget& bodies;                                    // of hosts' requests under way
+    sys::budget& bodies;                                    // of messages under way
     std::string registry;                                   // digest of the effective configuration
     std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
     std::vector<known_peer> peers;                          // same order

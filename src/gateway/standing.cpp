@@ -40,6 +40,7 @@ ask_quietly(shared_link link, std::string method, std::string params, aio::insta
     auto parsed = wire::parse_message(wire::make_request("0", method, params));
     upstream::outgoing request;
     request.message = std::make_shared<const wire::message>(std::move(*parsed));
+    request.own = true;
     request.until = until;
     auto reply = co_await link->call(std::move(request));
     if (!reply) co_return reply.error();

@@ -36,7 +36,7 @@ stream::stream(
 
 stream::~stream() {
     if (journal_) journal_->on_fenced({});
-    counters_.bytes -= bytes_;
+    counters_.bytes -= bytes_ + taken_bytes_;
 }
 
 void stream::push_note(std::string bytes) {
@@ -243,6 +243,7 @@ bool stream::attach(std::uint64_t after_position) {
 
 void stream::detach() {
     attached_ = false;
+    counters_.bytes -= std::exchange(taken_bytes_, 0);
     detached_at_ = aio::clock::now();
     if (done() && fully_read()) shed_large_finals();
 }
@@ -267,6 +268,8 @@ std::string stream::take(const event& e) {
     std::string bytes = std::move(it->bytes);
     it->bytes.clear();
     count(*it, 1);
+    taken_bytes_ += bytes.size();
+    counters_.bytes += bytes.size();
     return bytes;
 }
 

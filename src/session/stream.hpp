@@ -108,7 +108,8 @@ public:
     std::uint64_t next_unsent() const { return reader_; }
     // Makes the present reader's next() return errc::closed (its connection is gone).
     void close_reader();
-    // Finals that the reader takes whole (a JSON answer): moves the bytes out, nothing is kept.
+    // Finals that the reader takes whole (a JSON answer): moves the bytes out, nothing is kept, but
+    // they count as held until the reader leaves.
     std::string take(const event& e);
     // After the host has everything in a form that cannot be resumed: drop the log.
     void forget();
@@ -142,7 +143,8 @@ private:
     const settings& bounds_;
     stream_counters& counters_;
     std::deque<event> log_;
-    std::size_t bytes_ = 0;      // of the whole log
+    std::size_t bytes_ = 0; // of the whole log
+    std::size_t taken_bytes_ = 0;
     std::size_t ring_bytes_ = 0; // less the finals
     std::size_t ring_events_ = 0;
     std::uint64_t next_position_ = 1;

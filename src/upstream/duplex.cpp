@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "upstream/handshake.hpp"
+#include "upstream/room.hpp"
 
 #include <algorithm>
 
@@ -115,22 +116,37 @@ aio::task<base::result<void>> duplex::open_session(open_request request) {
     }
 }
 
-void duplex::take(std::string bytes) {
+void duplex::take(std::string bytes, std::shared_ptr<const void> held) {
     if (wire::looks_like_batch(bytes)) {
         auto parts = wire::split_batch(bytes);
         if (!parts) ++core_->numbers.stray_messages;
         if (!parts) return;
         for (auto& part : *parts)
-            take(std::move(part));
+            take(std::move(part), held);
         return;
     }
     std::string id;
     auto message = wire::parse_message(std::move(bytes), {}, &id);
-    if (message) return deliver(std::move(*message));
+    if (message) {
+        message->held = std::move(held);
+        return deliver(std::move(*message));
+    }
     // Something that is no message: if it answers one of ours, that call ends; else it is noise.
     ++core_->numbers.stray_messages;
     auto number = base::parse_unsigned(id);
     if (number && waiting_.contains(*number)) fail(*number, broke_protocol(message.error()));
+}
+
+void duplex::refuse(std::string_view beginning) {
+    auto id = wire::response_id_of(beginning);
+    auto number = base::parse_unsigned(id.value_or(""));
+    if (number) return fail(*number, no_room());
+    if (id) { // a note or a question
+        ++core_->numbers.dropped_notes;
+        return;
+    }
+    while (!waiting_.empty())
+        fail(waiting_.begin()->first, no_room());
 }
 
 void duplex::deliver(wire::message message) {

@@ -35,7 +35,11 @@ protected:
     // Sends one message without waiting. `id` is the request's own, 0 for anything else.
     virtual base::result<void> put(std::string bytes, std::uint64_t id) = 0;
 
-    void take(std::string bytes); // one message that came in, or a batch
+    // One message that came in, or a batch; `held` lives as long as its bytes.
+    void take(std::string bytes, std::shared_ptr<const void> held);
+    // A message of which this is the beginning had no room: the call it answers ends, or all do
+    // when that cannot be told.
+    void refuse(std::string_view beginning);
     void fail(std::uint64_t id, base::fault why);
     // No more will come: every call that waits ends with `why`, the link is unusable.
     void lose(const base::fault& why);

@@ -8,6 +8,7 @@
 #include "aio/channel.hpp"
 #include "net/http_client.hpp"
 #include "upstream/http_session.hpp"
+#include "upstream/room.hpp"
 #include "wire/sse.hpp"
 
 #include <deque>
@@ -57,8 +58,8 @@ private:
     aio::task<moved> take_json(aio::instant until);
     aio::task<moved> take_refusal(aio::instant until);
     aio::task<moved> take_events(aio::instant until);
-    moved deliver_text(std::string text);
-    moved deliver(std::string text);
+    moved deliver_text(std::string text, std::shared_ptr<const void> held);
+    moved deliver(std::string text, std::shared_ptr<const void> held);
     moved take_event(wire::sse_event event);
     moved stream_ended(bool on_purpose);
     moved lost(base::fault why);
@@ -80,6 +81,7 @@ private:
     phase phase_ = phase::head;
     std::unique_ptr<net::client_response> response_;
     std::string body_;
+    room room_; // for the message being received
     std::optional<wire::sse_decoder> decoder_;
     std::deque<step> ready_;
     std::optional<base::fault> ended_;

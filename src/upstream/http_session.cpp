@@ -131,6 +131,11 @@ aio::task<base::result<std::unique_ptr<reply>>> http_session::call(outgoing requ
     if (!place) co_return place.error();
     auto admitted = core_->admit();
     if (!admitted) co_return admitted.error();
+    // What is sent for the session itself goes with the newest headers, not the opener's.
+    if (request.own)
+        request.headers = request_.headers;
+    else
+        request_.headers = request.headers;
     auto call = std::make_shared<http_call>(shared_from_this(), std::move(request), false);
     auto sent = co_await call->send();
     if (!sent) co_return sent.error();

@@ -38,6 +38,7 @@ aio::task<http_call::moved> http_call::take_events(aio::instant until) {
         auto taken = take_event(std::move(*event));
         if (!taken || answered_) co_return taken;
     }
+    if (!room_.grow_to(decoder_->held())) co_return no_room();
     if (decoder_->too_big())
         co_return base::fault(base::errc::too_large, "an event of its answer is too large");
     // The last piece may have brought the end with it.
@@ -57,7 +58,7 @@ http_call::moved http_call::take_event(wire::sse_event event) {
     if (event.data.empty()) return {}; // a priming event
     fruitless_ = 0;
     if (!event.event.empty() && event.event != "message") return {};
-    auto done = deliver_text(std::move(event.data));
+    auto done = deliver_text(std::move(event.data), room_.hand_over());
     bool marks = request_.marked && !ready_.empty() && !last_event_id_.empty();
     if (marks) ready_.back().mark = make_mark({id_, last_event_id_});
     return done;

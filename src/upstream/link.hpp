@@ -42,6 +42,7 @@ struct outgoing {
     };
     std::vector<edit> edits;
     std::vector<std::pair<std::string, std::string>> headers; // host headers allowed to go up
+    bool own = false; // the gateway's own: goes with the headers of the newest of the host's
     repeat again = repeat::never;
     aio::instant until = aio::never; // connect, send and first byte
     // Where given, steps tell where the answer stands, and this hears of it when the upstream says
