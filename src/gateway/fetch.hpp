@@ -43,6 +43,6 @@ base::result<catalog::page> page_of(
 );
 void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page);
 // The clocks of a list request.
-request_to list_call(house& in, std::size_t server);
+request_to list_call(house& in, policy::grant allowed, std::size_t server);
 
 } // namespace sluice::gateway

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 
 namespace sluice::gateway {
 
@@ -112,8 +113,16 @@ aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pull
 
 } // namespace
 
+base::result<policy::grant> may_ask(house& in, const operation& op, std::size_t server) {
+    return in.authoriser.authorise(
+        op.caller, in.names.server(server), policy::item_kind::server, {}
+    );
+}
+
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
     const auto& server = in.servers[what.server]->settings();
+    if (what.allowed.server() != server.name || what.allowed.who() != op->caller)
+        throw std::logic_error("a request with the grant of another");
     auto end = aio::clock::now() + what.longest;
     auto first = std::min(aio::clock::now() + what.silence, end);
     waiting opening(*op);
