@@ -1,10 +1,10 @@
 #include "app/commands.hpp"
 
 #include "app/check_config.hpp"
-#include "app/demo_upstream.hpp"
+#include "app/client/talk.hpp"
+#include "app/demo/upstream.hpp"
 #include "app/hash_key.hpp"
 #include "app/serve.hpp"
-#include "app/talk.hpp"
 #include "base/text.hpp"
 #include "net/child.hpp"
 

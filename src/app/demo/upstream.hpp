@@ -3,7 +3,7 @@
 // (stdio).
 #pragma once
 
-#include "app/demo_session.hpp"
+#include "app/demo/session.hpp"
 
 #include <cstdint>
 

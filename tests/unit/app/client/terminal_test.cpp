@@ -1,10 +1,10 @@
-#include "app/terminal.hpp"
+#include "app/client/terminal.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace sluice::app;
 
-TEST_SUITE("app/terminal") {
+TEST_SUITE("app/client/terminal") {
     TEST_CASE("control characters of a server never reach the terminal") {
         CHECK(harmless("a\x1b[31mb") == "a\xef\xbf\xbd[31mb");
         CHECK(harmless("a\nb\tc") == "a\nb\tc");

@@ -1,4 +1,4 @@
-#include "app/result_text.hpp"
+#include "app/client/result_text.hpp"
 
 #include "wire/json.hpp"
 

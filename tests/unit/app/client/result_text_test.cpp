@@ -1,10 +1,10 @@
-#include "app/result_text.hpp"
+#include "app/client/result_text.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace sluice::app;
 
-TEST_SUITE("app/result_text") {
+TEST_SUITE("app/client/result_text") {
     TEST_CASE("content blocks become text, one after another") {
         CHECK(
             content_text(

@@ -1,8 +1,8 @@
 // How the demo upstream answers over HTTP: JSON when the first thing to say is the response, else a
-// stream of events; and the small tests of a request's head. Used by demo_http.
+// stream of events; and the small tests of a request's head. Used by `http`.
 #pragma once
 
-#include "app/demo_session.hpp"
+#include "app/demo/session.hpp"
 #include "net/http_server.hpp"
 
 #include <string>

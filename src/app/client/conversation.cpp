@@ -1,7 +1,7 @@
-#include "app/conversation.hpp"
+#include "app/client/conversation.hpp"
 
-#include "app/result_text.hpp"
-#include "app/terminal.hpp"
+#include "app/client/result_text.hpp"
+#include "app/client/terminal.hpp"
 #include "base/text.hpp"
 #include "wire/json.hpp"
 

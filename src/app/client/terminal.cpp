@@ -1,4 +1,4 @@
-#include "app/terminal.hpp"
+#include "app/client/terminal.hpp"
 
 #include "base/text.hpp"
 

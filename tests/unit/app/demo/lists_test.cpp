@@ -1,4 +1,4 @@
-#include "app/demo_lists.hpp"
+#include "app/demo/lists.hpp"
 #include "wire/json.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ std::string_view member(std::string_view object, std::string_view key) {
 
 } // namespace
 
-TEST_SUITE("app/demo_lists") {
+TEST_SUITE("app/demo/lists") {
     TEST_CASE("the pages of the catalogue joined are the whole of it, each tool once") {
         demo::options wanted{.extra_tools = 23, .page_size = 5};
         std::multiset<std::string> names;

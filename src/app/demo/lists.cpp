@@ -1,4 +1,4 @@
-#include "app/demo_lists.hpp"
+#include "app/demo/lists.hpp"
 
 #include "base/text.hpp"
 #include "wire/json.hpp"

@@ -1,6 +1,6 @@
 #include "aio/nursery.hpp"
-#include "app/demo_session.hpp"
-#include "app/demo_upstream.hpp"
+#include "app/demo/session.hpp"
+#include "app/demo/upstream.hpp"
 #include "wire/lines.hpp"
 #include "wire/message.hpp"
 

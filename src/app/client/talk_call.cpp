@@ -1,8 +1,8 @@
-#include "app/arguments.hpp"
-#include "app/conversation.hpp"
-#include "app/result_text.hpp"
-#include "app/talk.hpp"
-#include "app/terminal.hpp"
+#include "app/client/arguments.hpp"
+#include "app/client/conversation.hpp"
+#include "app/client/result_text.hpp"
+#include "app/client/talk.hpp"
+#include "app/client/terminal.hpp"
 #include "base/text.hpp"
 #include "wire/json.hpp"
 

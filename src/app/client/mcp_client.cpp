@@ -1,4 +1,4 @@
-#include "app/mcp_client.hpp"
+#include "app/client/mcp_client.hpp"
 
 #include "aio/within.hpp"
 #include "base/text.hpp"

@@ -1,4 +1,4 @@
-#include "app/demo_outlet.hpp"
+#include "app/demo/outlet.hpp"
 
 #include "base/text.hpp"
 #include "wire/message.hpp"

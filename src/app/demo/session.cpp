@@ -1,6 +1,6 @@
-#include "app/demo_session.hpp"
+#include "app/demo/session.hpp"
 
-#include "app/demo_lists.hpp"
+#include "app/demo/lists.hpp"
 #include "base/text.hpp"
 #include "wire/json.hpp"
 

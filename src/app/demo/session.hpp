@@ -1,5 +1,5 @@
 // The demo upstream's MCP session, whatever the transport: requests in, notes and one response out.
-// Speaks 2024-11-05 … 2025-11-25. Used by demo_upstream (HTTP and stdio).
+// Speaks 2024-11-05 … 2025-11-25. Used by `http` and `stdio`.
 // A cancelled request gets no response; its outlet is told so.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "app/arguments.hpp"
+#include "app/client/arguments.hpp"
 
 #include "base/text.hpp"
 #include "wire/json.hpp"

@@ -2,7 +2,7 @@
 // Pure functions of the request; used by demo_session.
 #pragma once
 
-#include "app/demo_session.hpp"
+#include "app/demo/session.hpp"
 #include "wire/message.hpp"
 
 #include <string>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "aio/nursery.hpp"
-#include "app/mcp_client.hpp"
-#include "app/talk.hpp"
+#include "app/client/mcp_client.hpp"
+#include "app/client/talk.hpp"
 
 #include <boost/asio/signal_set.hpp>
 

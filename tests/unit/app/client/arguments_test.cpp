@@ -1,4 +1,4 @@
-#include "app/arguments.hpp"
+#include "app/client/arguments.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +20,7 @@ std::string made(std::vector<std::string> words, std::string_view with = schema)
 
 } // namespace
 
-TEST_SUITE("app/arguments") {
+TEST_SUITE("app/client/arguments") {
     TEST_CASE("a value takes the type that the schema gives it") {
         CHECK(made({"text=5", "count=5"}) == R"({"text":"5","count":5})");
         CHECK(made({"on=true", "text=true"}) == R"({"on":true,"text":"true"})");
