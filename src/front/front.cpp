@@ -1,6 +1,7 @@
 #include "front/front.hpp"
 
 #include "base/text.hpp"
+#include "sys/log.hpp"
 
 namespace sluice::front {
 
@@ -12,6 +13,28 @@ bool any_forwards(gateway::gateway& through) {
         if (!names.server(i).extra_headers.empty()) return true;
     }
     return false;
+}
+
+// For refusals that are no fault of another room.
+std::string_view reason_of(int status) {
+    switch (status) {
+    case 404:
+        return "not_found";
+    case 405:
+        return "method_not_allowed";
+    case 406:
+        return "not_acceptable";
+    case 408:
+        return "timeout";
+    case 409:
+        return "conflict";
+    case 415:
+        return "unsupported_media_type";
+    case 429:
+    case 503:
+        return "too_many";
+    }
+    return "invalid_request";
 }
 
 } // namespace
@@ -37,6 +60,14 @@ front::front(gateway::gateway& through, const policy::keyring& keys, settings fr
       forwards_headers_(any_forwards(through)) {}
 
 aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
+    auto reason = why.reason.empty() ? reason_of(why.status) : why.reason;
+    through_.in().meters.refused(reason);
+    sys::log_line line(sys::log_level::info, "refused");
+    line.field("status", why.status).field("reason", reason);
+    line.field("method", base::clip(http.head().method, 16));
+    line.field("endpoint", base::clip(http.head().path()));
+    if (v.who && !v.who->open) line.field("key", v.who->name);
+    line.field("text", base::clip(why.text));
     co_await refuse(http, why.status, why.code, std::move(why.text), std::move(why.id), v.headers);
 }
 
@@ -48,8 +79,9 @@ aio::task<> front::serve(net::exchange& http) {
     }
     visit v;
     auto admitted = admit(http.head(), v);
+    bool trusted = admitted || admitted.error().code != base::errc::forbidden; // Host, Origin
+    if (v.debug && trusted) explain(v, http.head());
     if (!admitted) {
-        through_.in().meters.refused(name_of(admitted.error().code));
         co_await turn_away(http, v, because(admitted.error()));
         co_return;
     }

@@ -80,6 +80,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
     auto inner = with_message(op, list, list_request(list, into.cursor));
     auto what = list_call(in, std::move(*grant), server);
     auto answer = co_await ask(in, inner, std::move(what));
+    if (op->first_byte == aio::duration::zero()) op->first_byte = inner->first_byte;
     if (!answer) {
         into.got = answer.error();
         co_return;

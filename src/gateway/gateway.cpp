@@ -93,6 +93,7 @@ void gateway::start(shared_operation op) {
 
 aio::task<> gateway::run(shared_operation op) {
     co_await aio::keep_running_when_cancelled();
+    op->began = aio::clock::now();
     // The front of an operation: whatever goes wrong in it, its host hears of it (and the log, by
     // the nursery).
     std::exception_ptr crash;

@@ -62,7 +62,9 @@ struct operation {
     aio::instant arrived;
     std::shared_ptr<sys::budget::share> held; // of house::bodies, for the message
 
-    // For the one line at the end.
+    // For the one line at the end, and for hosts that debug.
+    aio::instant began;      // its walk: until then it was queued
+    bool granted = false;    // server and tool are what the caller may see
     aio::duration waited{0}; // for upstreams
     aio::duration first_byte{0};
     std::string server; // "" on an aggregate of several

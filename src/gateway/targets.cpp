@@ -99,6 +99,7 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
         }
         co_return;
     }
+    op->granted = true;
     auto what = plain_call(in, std::move(*grant), found->server);
     if (found->native != *name) what.edits.push_back({target.where, wire::quote(found->native)});
     auto answer = co_await ask(in, op, std::move(what));
@@ -144,6 +145,7 @@ aio::task<> call_by_uri(
             continue;
         }
         op->server = in.names.server(server).name;
+        op->granted = true;
         if (!says_not_found(*answer)) {
             deliver(*op, *answer);
             co_return;
