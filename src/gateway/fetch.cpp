@@ -74,7 +74,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
     }
     if (!catalog::has_capability((*link)->peer().capabilities, list.capability)) {
         into.left_out = true;
-        in.lists.learn(server, list.list_key, {{}, true, {}});
+        in.lists.learn(viewpoint_of(in, *op, server), list.list_key, {{}, true, {}});
         co_return;
     }
     auto inner = with_message(op, list, list_request(list, into.cursor));
@@ -86,7 +86,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
         co_return;
     }
     into.got = page_of(in, *op, list, server, *answer);
-    if (into.got && into.cursor.empty()) learn(in, list, server, *into.got);
+    if (into.got && into.cursor.empty()) learn(in, *op, list, server, *into.got);
 }
 
 } // namespace
@@ -115,8 +115,16 @@ base::result<catalog::page> page_of(
     return catalog::read_page(answer.view(answer.result), list.list_key, rule);
 }
 
-void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page) {
-    in.lists.learn(server, list.list_key, {page.natives, !page.next_cursor, {}});
+void learn(
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const catalog::page& page
+) {
+    in.lists.learn(
+        viewpoint_of(in, op, server), list.list_key, {page.natives, !page.next_cursor, {}}
+    );
 }
 
 std::vector<part> first_pages_of(const std::vector<std::size_t>& servers) {

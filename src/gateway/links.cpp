@@ -1,6 +1,5 @@
 #include "gateway/links.hpp"
 
-#include "mcp/client_capabilities.hpp"
 #include "wire/json.hpp"
 
 #include <algorithm>
@@ -58,17 +57,12 @@ aio::task<base::result<shared_link>> session_links::open_one(
     std::size_t server, std::shared_ptr<const net::fields> headers, aio::instant until
 ) {
     auto& target = *in_.servers[server];
-    upstream::open_request request;
-    request.revision = std::string(mcp::text_of(host_.who().revision));
-    const auto& s = target.settings();
-    request.capabilities = mcp::declared_upstream(
-        host_.who().capabilities, {s.allow_elicitation, s.allow_sampling, s.allow_roots}
-    );
-    request.headers = headers_for(target.settings(), headers.get());
+    auto request = opening_for(target.settings(), host_.who(), headers.get());
+    auto from = viewpoint_of(target.settings(), server, request);
     request.until = std::min(until, aio::clock::now() + target.settings().initialize_timeout);
     auto opened = co_await target.open(std::move(request));
     if (!opened) co_return opened;
-    in_.peers[server].info = (*opened)->peer();
+    in_.known.learn(from, (*opened)->peer());
     if (!host_.log_level().empty()) co_await set_level(*opened, until);
     co_return opened;
 }

@@ -64,7 +64,7 @@ aio::task<> run_single(house& in, shared_operation op, std::optional<position> f
         deliver_fault(in, *op, server, page.error());
         co_return;
     }
-    if (!from) learn(in, *op->method, server, *page);
+    if (!from) learn(in, *op, *op->method, server, *page);
     co_await deliver_page(in, op, std::move(from), std::move(*answer), std::move(*page));
 }
 

@@ -8,6 +8,7 @@
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
 #include "gateway/pager.hpp"
+#include "gateway/peers.hpp"
 #include "gateway/settings.hpp"
 #include "mcp/methods.hpp"
 #include "net/http.hpp"
@@ -26,10 +27,7 @@
 
 namespace sluice::gateway {
 
-// What is known of one upstream without asking it: from its last `initialize`.
 struct known_peer {
-    std::optional<upstream::peer_info> info;
-    bool learning = false;
     // Host sessions subscribed to each URI: what a shared process must go on hearing of.
     std::map<std::string, std::size_t> subscribers;
 };
@@ -49,6 +47,7 @@ struct house {
     std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
     std::vector<known_peer> peers;                          // same order
     settings bounds;
+    peer_book known = {};
 };
 
 struct operation {

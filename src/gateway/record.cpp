@@ -21,7 +21,9 @@ std::string_view known_tool(house& in, const operation& op) {
     if (op.outcome == "ok" && op.tool.size() <= 128) return op.tool;
     for (std::size_t i = 0; i < in.names.size(); ++i) {
         if (in.names.server(i).name == op.server)
-            return in.lists.ever_had(i, "tools", op.tool) ? std::string_view(op.tool) : "other";
+            return in.lists.ever_had(viewpoint_of(in, op, i), "tools", op.tool)
+                       ? std::string_view(op.tool)
+                       : "other";
     }
     return "other";
 }
