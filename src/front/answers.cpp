@@ -214,6 +214,7 @@ aio::task<> answer_stream(
         from->rewind();
         first = co_await from->next(aio::clock::now());
     }
+    if (rules.explained) explain_route(*rules.explained, rules.headers);
     bool only_finals = first && *first != nullptr && (*first)->kind == session::event_kind::final &&
                        (!rules.batch || from->done());
     if (only_finals && from->done() && from->holds_only_finals()) {

@@ -1,6 +1,7 @@
 #include "front/front.hpp"
 
 #include "base/text.hpp"
+#include "sys/log.hpp"
 
 namespace sluice::front {
 
@@ -12,6 +13,28 @@ bool any_forwards(gateway::gateway& through) {
         if (!names.server(i).extra_headers.empty()) return true;
     }
     return false;
+}
+
+// For refusals that are no fault of another room.
+std::string_view reason_of(int status) {
+    switch (status) {
+    case 404:
+        return "not_found";
+    case 405:
+        return "method_not_allowed";
+    case 406:
+        return "not_acceptable";
+    case 408:
+        return "timeout";
+    case 409:
+        return "conflict";
+    case 415:
+        return "unsupported_media_type";
+    case 429:
+    case 503:
+        return "too_many";
+    }
+    return "invalid_request";
 }
 
 } // namespace
@@ -40,6 +63,14 @@ aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
     auto headers = v.headers;
     if (why.retry_after > 0)
         headers.emplace_back("Retry-After", std::to_string(why.retry_after));
+    auto reason = why.reason.empty() ? reason_of(why.status) : why.reason;
+    through_.in().meters.refused(reason);
+    sys::log_line line(sys::log_level::info, "refused");
+    line.field("status", why.status).field("reason", reason);
+    line.field("method", base::clip(http.head().method, 16));
+    line.field("endpoint", base::clip(http.head().path()));
+    if (v.who && !v.who->open) line.field("key", v.who->name);
+    line.field("text", base::clip(why.text));
     co_await refuse(
         http, why.status, why.code, std::move(why.text), std::move(why.id), std::move(headers)
     );
@@ -58,8 +89,9 @@ aio::task<> front::serve(net::exchange& http) {
 aio::task<> front::serve_visit(net::exchange& http, visit v) {
     const auto& method = http.head().method;
     auto admitted = admit(http.head(), v);
+    bool trusted = admitted || admitted.error().code != base::errc::forbidden; // Host, Origin
+    if (v.debug && trusted) explain(v, http.head());
     if (!admitted) {
-        through_.in().meters.refused(name_of(admitted.error().code));
         co_await turn_away(http, v, because(admitted.error()));
         co_return;
     }

@@ -28,7 +28,7 @@ struct refusal {
     int status = 400;
     std::string text;
     int code = mcp::code_invalid_request;
-    std::string_view reason; // one word, for the log and the metric
+    std::string_view reason; // one word, for the log and the metric; empty = the status's own
     std::string id = {};     // of the request, JSON text; empty = null
     int retry_after = 0;     // seconds; 0 = none said
 };
@@ -58,7 +58,9 @@ private:
         policy::caller who;
         catalog::scope where;
         endpoint at = endpoint::streamable;
-        extra_headers headers; // CORS and debugging, for whatever answer
+        bool debug = false;          // the host asked how its request is resolved
+        bool looked_for_key = false; // or was turned away before
+        extra_headers headers;       // CORS and debugging, for whatever answer
         std::shared_ptr<const net::fields> upward;
         std::shared_ptr<sys::budget::share> held; // room for the body, as long as it is under way
         bool forwarded = false;                   // it came through another replica
@@ -72,7 +74,9 @@ private:
     base::result<void> identify(const net::request_head& head, visit& v) const;
     base::result<void>
     find_scope(const net::request_head& head, std::string_view names, visit& v) const;
+    // front_explain.cpp: what `x-sluice-debug: true` is answered with; names that the key may see.
     void explain(visit& v, const net::request_head& head) const;
+    std::string explain_key(const visit& v, const net::request_head& head) const;
     extra_headers cors(const net::request_head& head) const;
     aio::task<> serve_visit(net::exchange& http, visit v);
 
@@ -83,7 +87,7 @@ private:
     tell(const net::request_head& head, const visit& v, std::string replica, std::string body);
     aio::task<told> tell_others(const net::request_head& head, const visit& v, std::string body);
 
-    // The one way a request is turned away.
+    // The one way a request is turned away: answer, metric, log line.
     aio::task<> turn_away(net::exchange& http, const visit& v, refusal why);
     // front_session.cpp. The session a request names; null when the host has its answer: was told
     // why not, or served elsewhere. `id` is the request's, for a refusal; `body` what another
@@ -130,7 +134,7 @@ private:
     aio::task<> serve_without_session(net::exchange& http, visit v, shared_message m);
 
     base::result<shared_session> find_session(const net::request_head& head, const visit& v);
-    base::result<void> begin(
+    base::result<std::shared_ptr<const gateway::operation>> begin(
         const visit& v,
         shared_session host,
         std::shared_ptr<session::stream> out,

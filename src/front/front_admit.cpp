@@ -44,29 +44,8 @@ extra_headers front::cors(const net::request_head& head) const {
     return out;
 }
 
-// How admission and routing were resolved, in words; names only, never a credential.
-void front::explain(visit& v, const net::request_head& head) const {
-    std::string by = "nobody is asked";
-    if (!keys_.is_open()) {
-        bool own = head.headers.get("x-sluice-api-key").has_value();
-        bool alias = head.headers.get("x-litellm-api-key").has_value();
-        by = "key '" + v.who->name + "' from " +
-             (own     ? "x-sluice-api-key"
-              : alias ? "x-litellm-api-key"
-                      : "Authorization");
-    }
-    std::vector<std::string> servers;
-    servers.reserve(v.where.servers.size());
-    for (auto server : v.where.servers)
-        servers.push_back(through_.in().names.server(server).name);
-    v.headers.emplace_back("X-Sluice-Debug-Auth", by);
-    v.headers.emplace_back(
-        "X-Sluice-Debug-Endpoint", v.where.path + (v.where.single ? " (single)" : " (aggregate)")
-    );
-    v.headers.emplace_back("X-Sluice-Debug-Servers", base::join(servers, ","));
-}
-
 base::result<void> front::identify(const net::request_head& head, visit& v) const {
+    v.looked_for_key = true;
     auto key = policy::presented_key(
         head.headers.get("x-sluice-api-key"),
         head.headers.get("x-litellm-api-key"),
@@ -94,6 +73,7 @@ front::find_scope(const net::request_head& head, std::string_view names, visit& 
 
 base::result<void> front::admit(const net::request_head& head, visit& v) const {
     v.headers = cors(head);
+    v.debug = settings_.debug_header && wants_debug(head);
     auto found = find_route(head.path(), settings_.mount_path);
     if (!found) {
         return base::fault(
@@ -116,7 +96,6 @@ base::result<void> front::admit(const net::request_head& head, visit& v) const {
     }
     auto reached = find_scope(head, found->names, v);
     if (!reached) return reached;
-    if (settings_.debug_header && wants_debug(head)) explain(v, head);
     if (forwards_headers_) v.upward = std::make_shared<const net::fields>(head.headers);
     return {};
 }

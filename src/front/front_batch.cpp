@@ -34,7 +34,8 @@ base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::s
 aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
     auto all = parse_all(body);
     if (!all) {
-        auto why = because(400, all.error().message);
+        auto why = because(all.error());
+        why.status = 400;
         why.code = mcp::rpc_code_of(all.error());
         co_await turn_away(http, v, std::move(why));
         co_return;

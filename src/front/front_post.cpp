@@ -57,7 +57,8 @@ front::read_message(net::exchange& http, const visit& v, std::string body) {
     std::string readable_id;
     auto parsed = wire::parse_message(std::move(body), {}, &readable_id);
     if (parsed) co_return std::make_shared<const wire::message>(std::move(*parsed));
-    auto why = because(400, parsed.error().message, std::move(readable_id));
+    auto why = because(parsed.error(), std::move(readable_id));
+    why.status = 400;
     why.code = mcp::rpc_code_of(parsed.error());
     co_await turn_away(http, v, std::move(why));
     co_return nullptr;
@@ -139,7 +140,7 @@ aio::task<> front::serve_initialize(net::exchange& http, visit v, shared_message
     co_await answer_json(http, hello.http_status, std::move(hello.answer), std::move(v.headers));
 }
 
-base::result<void> front::begin(
+base::result<std::shared_ptr<const gateway::operation>> front::begin(
     const visit& v,
     shared_session host,
     std::shared_ptr<session::stream> out,
@@ -160,8 +161,9 @@ base::result<void> front::begin(
     op->headers = v.upward;
     op->held = v.held;
     op->arrived = arrived;
+    std::shared_ptr<const gateway::operation> started = op;
     through_.start(std::move(op));
-    return {};
+    return started;
 }
 
 aio::task<>
@@ -178,6 +180,7 @@ front::serve_request(net::exchange& http, visit v, shared_session host, shared_m
         co_return;
     }
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
+    if (v.debug) rules.explained = std::move(*begun);
     co_await answer_stream(http, std::move(host), std::move(out), std::move(rules));
 }
 

@@ -42,8 +42,14 @@ base::result<catalog::page> page_of(
     std::size_t server,
     const wire::message& answer
 );
-void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page);
+void learn(
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const catalog::page& page
+);
 // The clocks of a list request.
-request_to list_call(house& in, std::size_t server);
+request_to list_call(house& in, policy::grant allowed, std::size_t server);
 
 } // namespace sluice::gateway

@@ -85,10 +85,21 @@ public:
 private:
     aio::task<> run(shared_operation op);
     aio::task<> walk(shared_operation op);
-    aio::task<> learn_peer(std::size_t server);
-    aio::task<> know_peers(const catalog::scope& where);
     bool lives_here_only(const catalog::scope& where) const;
-    std::string describe_aggregate(const catalog::scope& where, mcp::revision r) const;
+    // Learns in the background what a server is to those who come so; once.
+    void meet(std::size_t server, upstream::open_request request);
+    aio::task<>
+    learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_request request);
+    aio::task<> know_peers(
+        const catalog::scope& where,
+        const session::session& host,
+        const std::shared_ptr<const net::fields>& headers
+    );
+    const upstream::peer_info*
+    seen_by(const session::session& host, const net::fields* headers, std::size_t server) const;
+    std::string describe_aggregate(
+        const catalog::scope& where, const session::session& host, const net::fields* headers
+    ) const;
     aio::task<hello> welcome(
         std::shared_ptr<const wire::message> message,
         std::shared_ptr<session::session> host,

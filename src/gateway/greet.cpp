@@ -123,11 +123,11 @@ aio::task<hello> gateway::welcome(
             co_await greet_single(message, std::move(host), std::move(where), std::move(headers));
         co_return single;
     }
-    co_await know_peers(where);
+    co_await know_peers(where, *host, headers);
     hello out;
     out.host = host;
     out.answer = wire::make_result(
-        message->view(message->id), describe_aggregate(where, host->who().revision)
+        message->view(message->id), describe_aggregate(where, *host, headers.get())
     );
     co_return out;
 }
@@ -169,31 +169,47 @@ aio::task<hello> gateway::greet_single(
     co_return out;
 }
 
-aio::task<> gateway::know_peers(const catalog::scope& where) {
-    auto unknown = [&] {
-        return std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
-            return !in_.peers[s].info;
-        });
-    };
-    if (!unknown()) co_return;
-    learn_peers();
+const upstream::peer_info* gateway::seen_by(
+    const session::session& host, const net::fields* headers, std::size_t server
+) const {
+    const auto& settings = in_.names.server(server);
+    auto request = opening_for(settings, host.who(), headers);
+    return in_.known.find(viewpoint_of(settings, server, request));
+}
+
+aio::task<> gateway::know_peers(
+    const catalog::scope& where,
+    const session::session& host,
+    const std::shared_ptr<const net::fields>& headers
+) {
+    std::vector<catalog::viewpoint> strange;
+    for (auto server : where.servers) {
+        const auto& settings = in_.names.server(server);
+        auto request = opening_for(settings, host.who(), headers.get());
+        auto from = viewpoint_of(settings, server, request);
+        if (in_.known.find(from) != nullptr) continue;
+        meet(server, std::move(request));
+        strange.push_back(std::move(from));
+    }
     auto until = aio::clock::now() + in_.names.rules().initialize_wait;
     // Short naps instead of a latch per set of peers: this happens once or twice in a process's
     // life.
-    while (unknown() && aio::clock::now() < until) {
-        auto learning = std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
-            return in_.peers[s].learning;
+    while (aio::clock::now() < until) {
+        bool meeting = std::any_of(strange.begin(), strange.end(), [&](const auto& from) {
+            return in_.known.is_meeting(from);
         });
-        if (!learning) break;
+        if (!meeting) break;
         co_await aio::pause(std::chrono::milliseconds(5));
     }
 }
 
-std::string gateway::describe_aggregate(const catalog::scope& where, mcp::revision r) const {
+std::string gateway::describe_aggregate(
+    const catalog::scope& where, const session::session& host, const net::fields* headers
+) const {
     std::vector<std::string_view> capabilities;
     std::vector<catalog::section> sections;
     for (auto server : where.servers) {
-        const auto& info = in_.peers[server].info;
+        const auto* info = seen_by(host, headers, server);
         const auto& settings = in_.names.server(server);
         capabilities.push_back(info ? std::string_view(info->capabilities) : assumed_capabilities);
         auto said =
@@ -208,7 +224,10 @@ std::string gateway::describe_aggregate(const catalog::scope& where, mcp::revisi
                       ? catalog::merge_instructions(sections, rules.instructions_cap)
                       : std::string();
     return initialize_result(
-        r, catalog::merge_capabilities(capabilities, can_deliver), own_info, merged
+        host.who().revision,
+        catalog::merge_capabilities(capabilities, can_deliver),
+        own_info,
+        merged
     );
 }
 

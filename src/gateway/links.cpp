@@ -1,6 +1,5 @@
 #include "gateway/links.hpp"
 
-#include "mcp/client_capabilities.hpp"
 #include "wire/json.hpp"
 
 #include <algorithm>
@@ -90,23 +89,20 @@ aio::task<> session_links::open_for_all(std::size_t server) {
 
 upstream::open_request session_links::request_for(std::size_t server) const {
     const auto& s = in_.servers[server]->settings();
-    upstream::open_request request;
-    request.revision = std::string(mcp::text_of(host_.who().revision));
-    request.capabilities = mcp::declared_upstream(
-        host_.who().capabilities, {s.allow_elicitation, s.allow_sampling, s.allow_roots}
-    );
     auto found = slots_.find(server);
-    if (found != slots_.end()) request.headers = headers_for(s, found->second->headers.get());
+    auto headers = found == slots_.end() ? nullptr : found->second->headers;
+    auto request = opening_for(s, host_.who(), headers.get());
     request.until = aio::clock::now() + s.initialize_timeout;
     return request;
 }
 
 aio::task<base::result<shared_link>> session_links::open_one(std::size_t server) {
     auto request = request_for(server);
+    auto from = viewpoint_of(in_.servers[server]->settings(), server, request);
     auto until = request.until;
     auto opened = co_await in_.servers[server]->open(std::move(request));
     if (!opened) co_return opened;
-    in_.peers[server].info = (*opened)->peer();
+    in_.known.learn(from, (*opened)->peer());
     if (!host_.log_level().empty()) co_await set_level(*opened, until);
     co_return opened;
 }

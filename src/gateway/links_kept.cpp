@@ -32,11 +32,12 @@ aio::task<base::result<shared_link>> session_links::open_kept(std::size_t server
     bool fresh = known && *known && **known != s.handle;
     if (fresh) {
         auto request = request_for(server);
+        auto from = viewpoint_of(in_.names.server(server), server, request);
         request.adopt = **known;
         auto adopted = co_await in_.servers[server]->open(std::move(request));
         if (adopted) {
             s.handle = std::move(**known);
-            in_.peers[server].info = (*adopted)->peer();
+            in_.known.learn(from, (*adopted)->peer());
             ++in_.numbers.adopted_upstreams;
             co_return adopted;
         }

@@ -4,6 +4,7 @@
 #include "gateway/fetch.hpp"
 #include "gateway/lists_union.hpp"
 #include "gateway/relay.hpp"
+#include "mcp/errors.hpp"
 
 namespace sluice::gateway {
 
@@ -41,7 +42,12 @@ aio::task<> deliver_page(
 
 aio::task<> run_single(house& in, shared_operation op, std::optional<position> from) {
     auto server = op->scope.servers.front();
-    auto what = list_call(in, server);
+    auto grant = may_ask(in, *op, server);
+    if (!grant) {
+        deliver_error(*op, mcp::rpc_code_of(grant.error()), grant.error().message);
+        co_return;
+    }
+    auto what = list_call(in, std::move(*grant), server);
     what.relay_notes = true;
     if (from) what.edits.push_back({op->message->cursor, from->places.front().cursor});
     auto answer = co_await ask(in, op, std::move(what));
@@ -58,7 +64,7 @@ aio::task<> run_single(house& in, shared_operation op, std::optional<position> f
         deliver_fault(in, *op, server, page.error());
         co_return;
     }
-    if (!from) learn(in, *op->method, server, *page);
+    if (!from) learn(in, *op, *op->method, server, *page);
     co_await deliver_page(in, op, std::move(from), std::move(*answer), std::move(*page));
 }
 

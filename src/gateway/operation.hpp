@@ -8,6 +8,7 @@
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
 #include "gateway/pager.hpp"
+#include "gateway/peers.hpp"
 #include "gateway/settings.hpp"
 #include "mcp/methods.hpp"
 #include "net/http.hpp"
@@ -26,10 +27,7 @@
 
 namespace sluice::gateway {
 
-// What is known of one upstream without asking it: from its last `initialize`.
 struct known_peer {
-    std::optional<upstream::peer_info> info;
-    bool learning = false;
     // Host sessions subscribed to each URI: what a shared process must go on hearing of.
     std::map<std::string, std::size_t> subscribers;
 };
@@ -60,6 +58,7 @@ struct house {
     std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
     std::vector<known_peer> peers;                          // same order
     settings bounds;
+    peer_book known = {};
     replica_numbers numbers = {};
 };
 
@@ -74,7 +73,9 @@ struct operation {
     aio::instant arrived;
     std::shared_ptr<sys::budget::share> held; // of house::bodies, for the message
 
-    // For the one line at the end.
+    // For the one line at the end, and for hosts that debug.
+    aio::instant began;      // its walk: until then it was queued
+    bool granted = false;    // server and tool are what the caller may see
     aio::duration waited{0}; // for upstreams
     aio::duration first_byte{0};
     std::string server; // "" on an aggregate of several

@@ -67,11 +67,7 @@ aio::task<bool> go_on(
     op->method = &mcp::describe(mcp::method::tools_call);
     op->arrived = aio::clock::now();
     op->server = o.server;
-    request_to what;
-    what.server = *server;
-    what.silence = in.names.server(*server).timeout;
-    what.longest = in.names.server(*server).max_timeout;
-    auto answer = co_await ask_on(in, op, std::move(what), o.mark);
+    auto answer = co_await ask_on(in, op, *server, o.mark);
     bool whole = answer.ok();
     if (whole) deliver(*op, *answer);
     if (op->call->is_cancelled()) whole = true; // its host wants it no more

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 
 namespace sluice::gateway {
 
@@ -37,7 +38,9 @@ private:
 
 // One answer being pulled.
 struct pulling {
-    request_to what;
+    std::size_t server = 0;
+    aio::duration silence{0};
+    bool relay_notes = true;
     shared_link link;
     std::unique_ptr<upstream::reply> reply;
     aio::instant end;
@@ -48,7 +51,7 @@ struct pulling {
     aio::instant patience() {
         if (asked && asked->open() > 0) silent_since = aio::clock::now();
         if (asked) silent_since = std::max(silent_since, asked->last_settled());
-        return std::min(silent_since + what.silence, end);
+        return std::min(silent_since + silence, end);
     }
 };
 
@@ -90,7 +93,7 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         }
         if (!step->mark.empty()) op->call->out().note("mark", std::move(step->mark));
         if (step->what == upstream::step::kind::pause) {
-            if (p.what.relay_notes && mcp::allows_priming(op->host->who().revision)) {
+            if (p.relay_notes && mcp::allows_priming(op->host->who().revision)) {
                 op->call->out().push_pause(step->retry_ms);
             }
             continue;
@@ -98,14 +101,14 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         if (step->message.is_response()) co_return std::move(step->message);
         p.silent_since = aio::clock::now();
         if (step->message.is_request()) {
-            if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.what.server, p.link);
+            if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.server, p.link);
             p.asked->take(std::move(step->message));
         } else if (is_list_change(step->message)) {
-            in.lists.forget(p.what.server);
+            in.lists.forget(p.server);
             links_of(in, *op->host).list_changed(step->message, &op->call->out());
         } else if (step->message.method_is("notifications/cancelled")) {
             if (p.asked) p.asked->withdrawn(step->message);
-        } else if (p.what.relay_notes) {
+        } else if (p.relay_notes) {
             pass_note(in, *op, step->message);
         }
     }
@@ -129,8 +132,16 @@ aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pull
 
 } // namespace
 
+base::result<policy::grant> may_ask(house& in, const operation& op, std::size_t server) {
+    return in.authoriser.authorise(
+        op.caller, in.names.server(server), policy::item_kind::server, {}
+    );
+}
+
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
     const auto& server = in.servers[what.server]->settings();
+    if (what.allowed.server() != server.name || what.allowed.who() != op->caller)
+        throw std::logic_error("a request with the grant of another");
     auto end = aio::clock::now() + what.longest;
     auto first = std::min(aio::clock::now() + what.silence, end);
     waiting opening(*op);
@@ -146,7 +157,8 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     request.headers = headers_for(server, op->headers.get());
     request.again = op->method->safe_to_repeat ? upstream::repeat::once : upstream::repeat::never;
     request.until = std::min(aio::clock::now() + what.silence, end);
-    if (op->host->is_kept()) note_for_others(in, *op, what.server, request);
+    bool one_answer = op->method->how == mcp::handling::target;
+    if (one_answer && op->host->is_kept()) note_for_others(in, *op, what.server, request);
     waiting sending(*op);
     auto reply = co_await (*link)->call(std::move(request));
     sending.done();
@@ -156,26 +168,41 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
         co_return base::fault(base::errc::cancelled, "cancelled by the host");
     }
     pulling p{
-        std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr
+        what.server,
+        what.silence,
+        what.relay_notes,
+        std::move(*link),
+        std::move(*reply),
+        end,
+        aio::clock::now(),
+        nullptr
     };
     auto pulled = co_await pull(in, op, std::move(p));
     co_return pulled;
 }
 
 aio::task<base::result<wire::message>>
-ask_on(house& in, shared_operation op, request_to what, std::string mark) {
-    auto end = aio::clock::now() + what.longest;
-    auto first = std::min(aio::clock::now() + what.silence, end);
-    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first, op->call);
+ask_on(house& in, shared_operation op, std::size_t server, std::string mark) {
+    const auto& limits = in.names.server(server);
+    auto end = aio::clock::now() + limits.max_timeout;
+    auto first = std::min<aio::instant>(aio::clock::now() + limits.timeout, end);
+    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, first, op->call);
     if (!link) co_return link.error();
     upstream::outgoing request;
     request.message = op->message;
     request.until = first;
-    note_for_others(in, *op, what.server, request);
+    note_for_others(in, *op, server, request);
     auto reply = co_await (*link)->resume(std::move(mark), std::move(request));
     if (!reply) co_return reply.error();
     pulling p{
-        std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr
+        server,
+        limits.timeout,
+        true,
+        std::move(*link),
+        std::move(*reply),
+        end,
+        aio::clock::now(),
+        nullptr
     };
     auto pulled = co_await pull(in, op, std::move(p));
     co_return pulled;

@@ -93,7 +93,7 @@ TEST_CASE(
     t.add("b", resources, [](conversation& with) { with.result(R"({"contents":[]})"); });
     t.open();
     t.run([](town& in) -> task<> {
-        in.in->peers[1].info = upstream::peer_info{"2025-11-25", with_tools, "{}", ""};
+        in.in->known.learn({1}, {"2025-11-25", with_tools, "{}", ""});
         auto got = co_await in.ask(request_of("1", "resources/read", R"({"uri":"f:\/\/x"})"));
         CHECK(got == words{R"({"jsonrpc":"2.0","id":1,"result":{"contents":[]}})"});
         CHECK(in.seen(0).calls.size() == 1);

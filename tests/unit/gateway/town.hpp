@@ -90,6 +90,7 @@ struct town {
         op->scope = *scope;
         op->caller = who;
         op->method = &mcp::describe(op->message->method_text());
+        op->headers = headers;
         op->arrived = aio::clock::now();
         walk->start(std::move(op));
     }
@@ -151,6 +152,7 @@ struct town {
     std::vector<fake_server*> servers;
     std::unique_ptr<gateway> walk;
     std::shared_ptr<session::session> host;
+    std::shared_ptr<const net::fields> headers; // of the host's requests
     policy::caller who = std::make_shared<policy::principal>();
 };
 
