@@ -53,8 +53,8 @@ mcp_client::mcp_client(aio::loop& loop, aio::deadlines& deadlines, mcp_client_se
     : settings_(std::move(settings)), pool_(loop, deadlines, settings_.endpoint, pool_settings()) {}
 
 aio::task<base::result<wire::message>> mcp_client::open() {
-    std::string params = R"({"protocolVersion":")" + std::string(spoken) +
-                         R"(","capabilities":{},"clientInfo":{"name":"sluice","version":")" +
+    std::string params = R"({"protocolVersion":")" + std::string(spoken) + R"(","capabilities":)" +
+                         settings_.capabilities + R"(,"clientInfo":{"name":"sluice","version":")" +
                          SLUICE_VERSION + R"("}})";
     auto opened = co_await request("initialize", std::move(params));
     if (!opened) co_return opened.error();
@@ -132,11 +132,28 @@ aio::task<base::result<wire::message>> mcp_client::read_answer(response_ptr answ
     co_return rest;
 }
 
+void mcp_client::be_patient(bool yes) {
+    if (patient_ && !yes) patient_until_ = aio::clock::now();
+    patient_ = yes;
+}
+
+// Silence counts from the last byte, or from the answer to the last question if that came later.
+aio::task<base::result<std::string>> mcp_client::read_more(net::client_response& answer) {
+    auto until = patience();
+    for (;;) {
+        auto bytes = co_await answer.read_some(until);
+        if (bytes || bytes.error().code != errc::timeout) co_return bytes;
+        auto later = patient_ ? patience() : patient_until_ + settings_.silence;
+        if (later <= until) co_return bytes;
+        until = later;
+    }
+}
+
 // Returns at the response or at the end of the stream.
 aio::task<base::result<void>> mcp_client::read_events(net::client_response& answer, reading& r) {
     wire::sse_decoder decoder(max_answer);
     for (;;) {
-        auto bytes = co_await answer.read_some(patience());
+        auto bytes = co_await read_more(answer);
         if (!bytes) co_return bytes.error();
         if (bytes->empty()) co_return base::result<void>();
         decoder.feed(*bytes);
@@ -202,22 +219,26 @@ aio::task<base::result<void>> mcp_client::take(std::string data, reading& r) {
 
 aio::task<base::result<void>> mcp_client::answer_question(const wire::message& question) {
     std::string id(question.view(question.id));
-    std::string body = question.method_is("ping")
-                           ? wire::make_result(id, "{}")
-                           : wire::make_error(id, -32601, "this client has no such capability");
-    net::fields headers;
-    headers.add("Content-Type", "application/json");
-    headers.add("Accept", "application/json, text/event-stream");
-    auto answer = co_await send("POST", std::move(body), std::move(headers));
-    if (!answer) co_return answer.error();
-    co_return base::result<void>();
+    bool ping = question.method_is("ping");
+    if (!ping && on_question && on_question(question)) co_return base::result<void>();
+    std::string body = ping ? wire::make_result(id, "{}")
+                            : wire::make_error(id, -32601, "this client has no such capability");
+    auto told = co_await answer(std::move(body));
+    bool refused = !told && told.error().http_status != 0; // it heard, and that is enough
+    if (told || refused) co_return base::result<void>();
+    co_return told;
 }
 
 aio::task<base::result<void>> mcp_client::notify(std::string method, std::string params) {
+    std::string body = wire::make_notification(method, params);
+    auto told = co_await answer(std::move(body));
+    co_return told;
+}
+
+aio::task<base::result<void>> mcp_client::answer(std::string body) {
     net::fields headers;
     headers.add("Content-Type", "application/json");
     headers.add("Accept", "application/json, text/event-stream");
-    std::string body = wire::make_notification(method, params);
     auto answer = co_await send("POST", std::move(body), std::move(headers));
     if (!answer) co_return answer.error();
     if ((*answer)->head().status / 100 != 2) {

@@ -1,7 +1,7 @@
 // A real MCP client over Streamable HTTP, revision 2025-11-25: what `sluice list` and `sluice call`
 // speak. One session: open(), requests one at a time, close(). JSON and SSE answers, resume by
-// Last-Event-ID. Questions of the server (ping apart) are refused: the client declares no
-// capabilities.
+// Last-Event-ID. A question of the server goes to `on_question`; who takes it answers with
+// answer(). Others are refused (ping apart, which is answered).
 #pragma once
 
 #include "aio/deadlines.hpp"
@@ -24,6 +24,7 @@ struct mcp_client_settings {
     net::url endpoint;
     net::fields headers;                 // sent with every request
     std::chrono::milliseconds silence{}; // how long an answer may say nothing at all
+    std::string capabilities = "{}";     // declared at initialize; JSON text
 };
 
 class mcp_client {
@@ -39,8 +40,15 @@ public:
     aio::task<base::result<wire::message>>
     request(std::string method, std::string params, note_sink on_note = nullptr);
     aio::task<base::result<void>> notify(std::string method, std::string params);
+    // A response to a question, as its JSON-RPC text.
+    aio::task<base::result<void>> answer(std::string body);
     // Ends the session at the server, when it has one.
     aio::task<> close();
+
+    // Called for every question but ping; false = refuse it. While one is open the client is
+    // patient: the server waits for us, so its silence is no fault.
+    std::function<bool(const wire::message&)> on_question;
+    void be_patient(bool yes);
 
     const std::string& revision() const { return revision_; }
     // The id of the request that is running or ran last.
@@ -66,6 +74,7 @@ private:
     aio::task<base::result<void>> take(std::string data, reading& r);
     aio::task<base::result<void>> answer_question(const wire::message& question);
     aio::task<base::fault> explain(net::client_response& answer);
+    aio::task<base::result<std::string>> read_more(net::client_response& answer);
     aio::instant patience() const { return aio::clock::now() + settings_.silence; }
 
     mcp_client_settings settings_;
@@ -73,6 +82,8 @@ private:
     std::string revision_;
     std::string session_id_;
     std::uint64_t next_id_ = 1;
+    bool patient_ = false;
+    aio::instant patient_until_{}; // when it last ceased to be
 };
 
 } // namespace sluice::app

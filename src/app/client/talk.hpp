@@ -11,7 +11,8 @@ namespace exit_status {
 inline constexpr int ok = 0;
 inline constexpr int tool_error = 1; // the tool said isError
 inline constexpr int usage = 2;
-inline constexpr int failed = 3; // unreachable, or an error of the protocol
+inline constexpr int failed = 3;     // unreachable, or an error of the protocol
+inline constexpr int unanswered = 4; // the server asked something and nobody could answer
 inline constexpr int interrupted = 130;
 } // namespace exit_status
 
@@ -27,6 +28,7 @@ struct call_options {
     std::vector<std::string> words; // key=value
     std::string json;               // the whole arguments object instead
     bool raw = false;               // print the result's JSON, byte for byte
+    bool yes = false;               // never ask: refuse the server's questions
 };
 
 int list_command(const talk_options& options);

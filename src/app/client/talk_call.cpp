@@ -1,4 +1,5 @@
 #include "app/client/arguments.hpp"
+#include "app/client/asker.hpp"
 #include "app/client/conversation.hpp"
 #include "app/client/result_text.hpp"
 #include "app/client/talk.hpp"
@@ -31,6 +32,8 @@ void show_note(const wire::message& m, progress_line& line) {
         bool text = data && wire::kind_of(*data) == wire::kind::string;
         auto said = text ? wire::unescape(*data) : std::string(data.value_or(""));
         line.say("[" + one_line(level) + "] " + one_line(said));
+    } else if (m.method_is("notifications/elicitation/complete")) {
+        line.say("the server says that what it asked for is done");
     }
 }
 
@@ -60,13 +63,35 @@ void print_result(const wire::message& m, const call_options& options) {
     std::fflush(stdout);
 }
 
-aio::task<int> call_session(conversation& c, const call_options& options) {
+// What one call has beside its conversation.
+struct calling {
+    calling(conversation& c, const call_options& options)
+        : line(look_at(STDERR_FILENO), one_line(options.tool)),
+          questions(c.loop, c.client, line, !options.yes) {}
+
+    progress_line line;
+    asker questions;
+};
+
+// An error that wants pages visited first names them; each is shown in full.
+void show_pages(const wire::message& m) {
+    auto data = wire::object_view(m.view(m.error)).find("data");
+    auto pages = wire::object_view(data.value_or("{}")).find("elicitations");
+    for (auto page : wire::array_view(pages.value_or("[]"))) {
+        auto url = text_member(page, "url").value_or("?");
+        complain("  " + text_member(page, "message").value_or("visit") + ": " + url);
+    }
+    complain("visit what you trust of these, then call again");
+}
+
+aio::task<int> call_session(conversation& c, calling& with, const call_options& options) {
     const auto& url = options.to.url;
     auto opened = co_await open_session(c.client);
     if (!opened) {
         complain(sentence(opened.error(), url));
         co_return exit_status::failed;
     }
+    with.questions.server = server_title(opened->view(opened->result));
     std::string arguments = options.json.empty() ? "{}" : options.json;
     std::string hint;
     if (!options.words.empty()) {
@@ -82,15 +107,19 @@ aio::task<int> call_session(conversation& c, const call_options& options) {
         }
         arguments = std::move(*made);
     }
-    progress_line line(look_at(STDERR_FILENO), one_line(options.tool));
     std::string params = R"({"name":)" + wire::quote(options.tool) + R"(,"arguments":)" +
                          arguments + R"(,"_meta":{"progressToken":)" +
                          std::to_string(c.client.last_id() + 1) + "}}";
-    mcp_client::note_sink show = [&line](const wire::message& m) { show_note(m, line); };
+    c.client.on_question = [&with](const wire::message& m) { return with.questions.take(m); };
+    mcp_client::note_sink show = [&with](const wire::message& m) {
+        if (m.method_is("notifications/cancelled")) with.questions.withdraw(m);
+        show_note(m, with.line);
+    };
     c.calling = true;
     auto answer = co_await c.client.request("tools/call", std::move(params), std::move(show));
     c.calling = false;
-    line.clear();
+    with.questions.stop();
+    with.line.clear();
     if (c.interrupted) co_return exit_status::interrupted;
     if (!answer) {
         complain(sentence(answer.error(), url));
@@ -98,17 +127,23 @@ aio::task<int> call_session(conversation& c, const call_options& options) {
     }
     if (answer->kind == wire::message_kind::error) {
         complain(rpc_sentence(*answer) + hint);
-        co_return exit_status::failed;
+        if (answer->view(answer->error_code) == "-32042") show_pages(*answer);
+        co_return with.questions.refused() > 0 ? exit_status::unanswered : exit_status::failed;
     }
     print_result(*answer, options);
+    if (with.questions.refused() > 0) {
+        complain("the server asked a question, and nobody was there to answer it");
+        co_return exit_status::unanswered;
+    }
     if (!answer->is_error) co_return exit_status::ok;
     complain("the tool said that it failed");
     co_return exit_status::tool_error;
 }
 
-aio::task<> call_job(conversation& c, const call_options& options) {
+aio::task<> call_job(conversation& c, calling& with, const call_options& options) {
     co_await aio::keep_running_when_cancelled();
-    c.status = co_await call_session(c, options);
+    c.status = co_await call_session(c, with, options);
+    with.questions.stop();
     co_await c.client.close();
     c.signals.cancel();
 }
@@ -136,8 +171,13 @@ int call_command(const call_options& options) {
         complain(wrong);
         return exit_status::usage;
     }
+    // --yes is told of the questions too, and refuses them; else somebody has to be there.
+    if (options.yes || line_input::somebody_is_there())
+        settings->capabilities = R"({"elicitation":{"form":{},"url":{}}})";
     conversation c(std::move(*settings));
-    return run(c, call_job(c, options));
+    calling with(c, options);
+    c.tasks.spawn(with.questions.run());
+    return run(c, call_job(c, with, options));
 }
 
 } // namespace sluice::app

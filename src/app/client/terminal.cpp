@@ -13,6 +13,8 @@ namespace sluice::app {
 
 namespace {
 
+constexpr std::size_t max_unsaid = 200; // while somebody answers; later ones are dropped
+
 // One code point, or one byte that is no UTF-8.
 std::size_t length_at(std::string_view text, std::size_t at) {
     auto lead = static_cast<unsigned char>(text[at]);
@@ -171,6 +173,10 @@ void progress_line::update(std::string progress, std::string total, std::string 
     progress_ = std::move(progress);
     total_ = std::move(total);
     message_ = one_line(message);
+    if (held_) {
+        stale_ = true;
+        return;
+    }
     if (!where_.tty) {
         std::string line = label_ + " " + progress_ + (total_.empty() ? "" : "/" + total_);
         if (!message_.empty()) line += ": " + message_;
@@ -221,10 +227,28 @@ void progress_line::draw() {
 }
 
 void progress_line::say(const std::string& line) {
+    if (held_) {
+        if (unsaid_.size() < max_unsaid) unsaid_.push_back(line);
+        return;
+    }
     bool again = shown_;
     if (again) std::fputs("\r\x1b[K", stderr);
     std::fprintf(stderr, "%s\n", line.c_str());
     if (again) draw();
+}
+
+void progress_line::hold() {
+    held_ = true;
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void progress_line::release() {
+    held_ = false;
+    for (const auto& line : unsaid_)
+        say(line);
+    unsaid_.clear();
+    if (shown_ || stale_) draw();
+    stale_ = false;
 }
 
 void progress_line::clear() {

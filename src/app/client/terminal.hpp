@@ -48,6 +48,9 @@ public:
     // A line of text above the bar.
     void say(const std::string& line);
     void clear();
+    // Between hold and release nothing is drawn: somebody is being asked something.
+    void hold();
+    void release();
 
 private:
     void draw();
@@ -58,6 +61,9 @@ private:
     std::string progress_, total_, message_;
     std::chrono::steady_clock::time_point drawn_;
     bool shown_ = false;
+    bool held_ = false;
+    bool stale_ = false;              // something to draw came while held
+    std::vector<std::string> unsaid_; // while held
 };
 
 } // namespace sluice::app

@@ -158,7 +158,7 @@ aio::task<> demo_site::post(net::exchange& ex) {
         co_return;
     }
     if (!parsed->is_request()) {
-        s->core.notification(*parsed);
+        s->core.take(*parsed);
         net::response accepted;
         accepted.status = 202;
         co_await answer(ex, std::move(accepted));
@@ -201,7 +201,7 @@ aio::task<> demo_site::batch(net::exchange& ex, std::string body, std::shared_pt
         if (m->is_request())
             requests.push_back(std::move(*m));
         else
-            s->core.notification(*m);
+            s->core.take(*m);
     }
     if (requests.empty()) {
         net::response accepted;

@@ -13,7 +13,7 @@ namespace {
 constexpr int invalid_params = -32602;
 constexpr int resource_missing = -32002;
 
-constexpr std::array<std::string_view, 4> named_tools = {
+constexpr std::array<std::string_view, 5> named_tools = {
     R"({"name":"countdown","title":"Countdown","description":"Counts down from a number and reports progress at every step.",)"
     R"("inputSchema":{"type":"object","properties":{)"
     R"("from":{"type":"integer","minimum":1,"maximum":100000,"default":10,"description":"how many steps"},)"
@@ -25,6 +25,12 @@ constexpr std::array<std::string_view, 4> named_tools = {
     R"("inputSchema":{"type":"object","properties":{)"
     R"("ms":{"type":"integer","minimum":0,"maximum":3600000,"default":1000,"description":"milliseconds to wait"}}},)"
     R"("annotations":{"readOnlyHint":true}})",
+    R"({"name":"ask","title":"Ask","description":"Asks the person at the host, with a form or a page to visit; returns the answer byte for byte.",)"
+    R"("inputSchema":{"type":"object","properties":{)"
+    R"("mode":{"type":"string","enum":["form","url"],"default":"form"},)"
+    R"("message":{"type":"string","default":"How shall it be?"},)"
+    R"("schema":{"type":"object","description":"the form, instead of one with every kind of field"},)"
+    R"("url":{"type":"string","default":"https://example.com/connect?id=demo"}}}})",
     R"({"name":"fail","title":"Fail","description":"Fails, as a tool may: the result has isError.",)"
     R"("inputSchema":{"type":"object","properties":{)"
     R"("message":{"type":"string","default":"this tool always fails"}}}})",

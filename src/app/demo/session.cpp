@@ -64,7 +64,15 @@ aio::task<> session::request(wire::message m, outlet& out) {
     co_await out.finish(std::move(response));
 }
 
-void session::notification(const wire::message& m) {
+void session::take(const wire::message& m) {
+    if (m.is_response()) {
+        auto asked = asking_.find(std::string(m.view(m.id)));
+        if (asked == asking_.end()) return; // late, or never asked
+        asked->second->heard_error = m.kind == wire::message_kind::error;
+        asked->second->heard = m.view(asked->second->heard_error ? m.error : m.result);
+        asked->second->flag.wake();
+        return;
+    }
     if (!m.method_is("notifications/cancelled")) return;
     auto id = m.request_id_token();
     auto found = id ? running_.find(*id) : running_.end();
@@ -102,6 +110,8 @@ answer session::initialize(const wire::message& m) {
     auto asked = m.string_at(m.protocol_version);
     if (!asked) return answer::failure(invalid_params, "params.protocolVersion is missing");
     revision_ = knows(*asked) ? *asked : std::string(revisions.back());
+    auto can = m.capabilities.present() ? m.view(m.capabilities) : std::string_view("{}");
+    host_answers_ = wire::object_view(can).find("elicitation").has_value();
     return answer::of(
         R"({"protocolVersion":")" + revision_ +
         R"(","capabilities":{"tools":{},"prompts":{},"resources":{},"completions":{},"logging":{}},)"
@@ -139,6 +149,7 @@ aio::task<answer> session::call_tool(const wire::message& m, call& c, outlet& ou
         co_return answer::failure(invalid_params, "params.arguments is not an object");
     if (*name == "countdown") co_return co_await countdown(m, c, out);
     if (*name == "slow") co_return co_await slow(m, c, out);
+    if (*name == "ask") co_return co_await ask(m, c, out);
     if (*name == "echo") co_return echo(m);
     if (*name == "fail") {
         auto said = m.arguments.present() ? wire::object_view(m.view(m.arguments)).find("message")

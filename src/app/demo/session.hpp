@@ -62,7 +62,8 @@ public:
     session(aio::executor ex, options wanted) : ex_(ex), options_(wanted) {}
 
     aio::task<> request(wire::message m, outlet& out);
-    void notification(const wire::message& m);
+    // A notification, or the answer to a question of ours.
+    void take(const wire::message& m);
     void cancel_everything();
 
     bool opened() const { return !revision_.empty(); }
@@ -75,12 +76,15 @@ private:
         explicit call(aio::executor ex) : flag(ex) {}
         aio::signal_flag flag;
         bool cancelled = false;
+        std::optional<std::string> heard; // the answer to its question, exact
+        bool heard_error = false;
     };
 
     aio::task<answer> dispatch(const wire::message& m, call& c, outlet& out);
     aio::task<answer> call_tool(const wire::message& m, call& c, outlet& out);
     aio::task<answer> countdown(const wire::message& m, call& c, outlet& out);
     aio::task<answer> slow(const wire::message& m, call& c, outlet& out);
+    aio::task<answer> ask(const wire::message& m, call& c, outlet& out);
     aio::task<> log(outlet& out, int level, std::string text);
     answer initialize(const wire::message& m);
     answer echo(const wire::message& m) const;
@@ -92,6 +96,9 @@ private:
     std::string revision_;
     std::optional<int> log_level_; // nothing is logged before logging/setLevel
     std::unordered_map<wire::token, call*> running_;
+    bool host_answers_ = false; // it declared elicitation
+    std::uint64_t questions_ = 0;
+    std::unordered_map<std::string, call*> asking_; // by the question's id, as JSON text
 };
 
 } // namespace sluice::app::demo

@@ -98,7 +98,7 @@ void stdio_site::take_batch(const std::string& text) {
         if (m->is_request())
             requests.push_back(std::move(*m));
         else
-            core_.notification(*m);
+            core_.take(*m);
     }
     if (!sound) {
         write_line(wire::make_error("null", -32600, "not a batch of messages"));
@@ -124,7 +124,7 @@ void stdio_site::line(std::string text) {
     if (m->is_request())
         calls_.spawn(answer(std::move(*m)));
     else
-        core_.notification(*m);
+        core_.take(*m);
 }
 
 aio::task<> stdio_site::run() {
