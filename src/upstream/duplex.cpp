@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "upstream/handshake.hpp"
+#include "upstream/related_task.hpp"
 #include "upstream/room.hpp"
 
 #include <algorithm>
@@ -77,6 +78,7 @@ base::result<std::unique_ptr<reply>> duplex::begin(outgoing request, bool own) {
     auto call = std::make_shared<waiting>(core_->around.loop.get_executor());
     call->has_token = request.message->progress_token.present();
     call->own = own;
+    call->request = request.message;
     waiting_.emplace(id, call);
     auto sent = put(for_this_hop(request, std::to_string(id)), id);
     if (!sent) {
@@ -167,11 +169,22 @@ void duplex::deliver(wire::message message) {
     call->came.wake();
 }
 
-// A ping is answered here. Any other request belongs to the only call there is; else nobody can say
-// whose it is (every progress of a call names it, a request does not).
-void duplex::deliver_question(wire::message message) {
+// The call that is about the task a request names; where it names none, the only call there is.
+// Else nobody can say whose it is (every progress of a call names it, a request does not).
+std::shared_ptr<duplex::waiting> duplex::asker_of(const wire::message& question) const {
+    if (auto task = related_task(question)) {
+        auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
+            return is_about_task(*one.second->request, *task);
+        });
+        return found == waiting_.end() ? nullptr : found->second;
+    }
     bool attributable = waiting_.size() == 1 && !waiting_.begin()->second->own;
-    auto call = attributable ? waiting_.begin()->second : nullptr;
+    return attributable ? waiting_.begin()->second : nullptr;
+}
+
+// A ping is answered here.
+void duplex::deliver_question(wire::message message) {
+    auto call = asker_of(message);
     if (!call || message.method_is("ping") || call->queue.size() >= queue_length) {
         [[maybe_unused]] auto sent = put(answer_to(message), 0);
         return;

@@ -58,6 +58,7 @@ private:
         bool interrupted = false;
         bool has_token = false;
         bool own = false; // initialize: never cancelled
+        std::shared_ptr<const wire::message> request;
         aio::signal_flag came;
     };
     class answer;
@@ -67,6 +68,7 @@ private:
     void deliver(wire::message message);
     void deliver_note(wire::message message);
     void deliver_question(wire::message message);
+    std::shared_ptr<waiting> asker_of(const wire::message& question) const;
     static bool make_room(waiting& in, const wire::message& note);
 
     peer_info peer_;

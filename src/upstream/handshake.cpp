@@ -1,6 +1,8 @@
 #include "upstream/handshake.hpp"
 
+#include "base/text.hpp"
 #include "mcp/revision.hpp"
+#include "upstream/related_task.hpp"
 
 #include <algorithm>
 #include <array>
@@ -99,7 +101,11 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text) {
 std::string answer_to(const wire::message& request) {
     auto id = request.view(request.id);
     if (request.method_is("ping")) return wire::make_result(id, "{}");
-    return wire::make_error(id, -32602, "there is no call that this request could belong to");
+    std::string why = "there is no call that this request could belong to";
+    if (auto task = related_task(request))
+        why = "no call in flight belongs to the task that this request names: '" +
+              base::clip(*task, 80) + "'";
+    return wire::make_error(id, -32602, why);
 }
 
 bool is_of_session(const wire::message& note) {

@@ -38,6 +38,7 @@ public:
     // it takes nothing any more.
     bool takes_questions() const;
     bool inject(wire::message message);
+    const wire::message& request() const { return *request_.message; }
 
     // Of an initialize that was answered.
     const std::string& session_id() const { return session_id_; }

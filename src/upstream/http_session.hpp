@@ -72,6 +72,7 @@ private:
     void deliver_standing(wire::message message);
     void deliver_note(wire::message message);
     http_call* only_call() const;
+    http_call* asker_of(const wire::message& question) const;
     static aio::task<> post_answer(self me, std::string bytes);
 
     std::shared_ptr<core> core_;

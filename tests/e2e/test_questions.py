@@ -170,6 +170,27 @@ def test_a_question_on_a_shared_channel_with_two_calls_in_flight_is_refused(way,
     assert rawjson.get(gateway_call.upstream_got(), 'result') == '{"action":"decline"}'
 
 
+RELATED = '"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"%s"}}'
+
+
+@pytest.mark.parametrize('way', ['get', 'stdio', 'sse'])
+def test_on_a_shared_channel_a_question_goes_to_the_call_of_the_task_it_names(way, fakes, stdio_fakes, asked):
+    up = Upstream(way, fakes, stdio_fakes)
+    asker = asked(up, id='"first"', params='{"message":"m",%s}' % RELATED % 't-\\u0031')
+    # So far no call is about that task: refused, and named, though there is only one call to ask in.
+    error = json.loads(rawjson.get(asker.upstream_got(), 'error'))
+    assert error['code'] == -32602 and "'t-1'" in error['message'] and len(asker.messages) == 1
+    host = asker.host
+    about = Asking(host, up.arguments(id='"open"'), id='8', more=',' + RELATED % 't-1')
+    first = about.question()
+    other = Asking(host, up.arguments(id='"q2"', params='{"message":"m",%s}' % RELATED % 't-1'), id='9')
+    second = about.question()           # asked by the other call, for this one's task
+    about.reply(first, '{"action":"decline"}')
+    about.reply(second, '{"action":"cancel"}')
+    assert rawjson.get(about.upstream_got(), 'result') == '{"action":"decline"}'
+    assert rawjson.get(other.upstream_got(), 'result') == '{"action":"cancel"}'
+
+
 @pytest.mark.parametrize('way', ['post', 'get', 'stdio', 'sse'])
 def test_a_hundred_crossed_questions_of_two_hosts(way, fakes, stdio_fakes, gateways, hosts):
     up = Upstream(way, fakes, stdio_fakes)
