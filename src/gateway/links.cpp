@@ -103,7 +103,7 @@ aio::task<base::result<shared_link>> session_links::open_one(std::size_t server)
     auto opened = co_await in_.servers[server]->open(std::move(request));
     if (!opened) co_return opened;
     in_.known.learn(from, (*opened)->peer());
-    if (!host_.log_level().empty()) co_await set_level(*opened, until);
+    if (!host_.log_level().empty()) co_await set_level(server, *opened, until);
     co_return opened;
 }
 
@@ -116,9 +116,9 @@ session_links::slot& session_links::slot_of(std::size_t server) {
     return *entry;
 }
 
-aio::task<> session_links::set_level(shared_link link, aio::instant until) {
+aio::task<> session_links::set_level(std::size_t server, shared_link link, aio::instant until) {
     if (!wire::object_view(link->peer().capabilities).find("logging")) co_return;
-    auto params = "{\"level\":" + wire::quote(host_.log_level()) + "}";
+    auto params = "{\"level\":" + wire::quote(level_for(server)) + "}";
     // Its own calls will tell what is wrong with it.
     [[maybe_unused]] auto answer =
         co_await ask_quietly(std::move(link), "logging/setLevel", std::move(params), until);

@@ -47,6 +47,9 @@ public:
     void listen();
     // The host has asked for log messages: the same, for upstreams that log.
     void listen_for_level();
+    // The level to set at that upstream: the host's own, or the most verbose of the sessions that
+    // share the process. Each still hears no more than it asked for.
+    std::string level_for(std::size_t server);
 
     // --- subscriptions to resources: which upstream each URI was subscribed at ---
     // Before the request goes up, as an update may overtake its answer; then what came of it.
@@ -107,7 +110,8 @@ private:
     slot& slot_of(std::size_t server);
     void listen_where_worth();
     bool worth_listening(const slot& s) const;
-    aio::task<> set_level(shared_link link, aio::instant until);
+    aio::task<> set_level(std::size_t server, shared_link link, aio::instant until);
+    aio::task<> leave_level(std::size_t server, shared_link link);
     aio::task<> subscribe_again(std::size_t server, bool level_too);
     aio::task<> open_again(std::size_t server);
     aio::task<> send_later(std::string method);

@@ -30,6 +30,8 @@ namespace sluice::gateway {
 struct known_peer {
     // Host sessions subscribed to each URI: what a shared process must go on hearing of.
     std::map<std::string, std::size_t> subscribers;
+    // The log level of each host session of a shared process, which is set to the most verbose.
+    std::map<const void*, std::string> levels;
 };
 
 // What happened that has to do with other replicas; read at a scrape.

@@ -3,6 +3,7 @@
 #include "aio/within.hpp"
 #include "gateway/links.hpp"
 #include "mcp/errors.hpp"
+#include "mcp/log_level.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,15 @@ bool has_flag(std::string_view capabilities, std::string_view kind, std::string_
     if (!value) return false;
     auto found = wire::object_view(*value).find(flag);
     return found && *found == "true";
+}
+
+// Empty where nobody has set one.
+std::string most_verbose(const std::map<const void*, std::string>& levels) {
+    std::string found;
+    for (const auto& [session, level] : levels) {
+        if (found.empty() || mcp::is_below(level, found)) found = level;
+    }
+    return found;
 }
 
 std::string uri_params(const std::string& uri) {
@@ -86,6 +96,13 @@ void session_links::listen_where_worth() {
     for (auto& [server, s] : slots_) {
         if (s->link && s->link->usable() && worth_listening(*s)) open_standing(server);
     }
+}
+
+std::string session_links::level_for(std::size_t server) {
+    if (!is_shared(in_.names.server(server))) return host_.log_level();
+    auto& all = in_.peers[server].levels;
+    all[this] = host_.log_level();
+    return most_verbose(all);
 }
 
 void session_links::subscribing(std::size_t server, const std::string& uri) {
@@ -183,7 +200,7 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
     if (!link) co_return;
     auto limit = in_.names.server(server).timeout;
     if (level_too && !host_.log_level().empty())
-        co_await set_level(link, aio::clock::now() + limit);
+        co_await set_level(server, link, aio::clock::now() + limit);
     std::vector<std::string> uris;
     for (const auto& [uri, sure] : s.subscriptions) {
         if (sure) uris.push_back(uri);
@@ -222,11 +239,25 @@ aio::task<> session_links::open_again(std::size_t server) {
     s.coming_back = false;
 }
 
+// What only this session wanted to hear is not said any more.
+aio::task<> session_links::leave_level(std::size_t server, shared_link link) {
+    auto& all = in_.peers[server].levels;
+    auto before = most_verbose(all);
+    bool had_one = all.erase(this) != 0;
+    auto now = most_verbose(all);
+    if (!had_one || now.empty() || now == before || !link || !link->usable()) co_return;
+    std::string params = "{\"level\":" + wire::quote(now) + "}";
+    auto until = aio::clock::now() + farewell;
+    [[maybe_unused]] auto answer =
+        co_await ask_quietly(std::move(link), "logging/setLevel", std::move(params), until);
+}
+
 // The shared upstream goes on: what only this session was subscribed to there ends with it.
 aio::task<> session_links::leave_shared(std::size_t server, slot& s) {
     std::vector<std::string> uris;
     for (const auto& [uri, sure] : s.subscriptions)
         uris.push_back(uri);
+    co_await leave_level(server, s.link);
     auto until = aio::clock::now() + farewell;
     for (const auto& uri : uris) {
         bool last = unsubscribed(server, uri);

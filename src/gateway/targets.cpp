@@ -169,9 +169,19 @@ aio::task<> call_by_uri(
 
 namespace {
 
+// A process that sessions share may have to say more than this host wants to hear.
+request_to
+level_call(house& in, const operation& op, policy::grant allowed, std::size_t server) {
+    auto what = plain_call(in, std::move(allowed), server);
+    auto level = links_of(in, *op.host).level_for(server);
+    if (level != op.host->log_level())
+        what.edits.push_back({op.message->level, wire::quote(level)});
+    return what;
+}
+
 aio::task<> tell_level(house& in, shared_operation op, policy::grant allowed, std::size_t server) {
     co_await aio::keep_running_when_cancelled();
-    auto what = plain_call(in, std::move(allowed), server);
+    auto what = level_call(in, *op, std::move(allowed), server);
     what.relay_notes = false;
     // An upstream that refuses the level keeps its own; the gateway filters by the session's
     // anyway.
@@ -184,7 +194,7 @@ aio::task<> set_level_of_one(house& in, shared_operation op, std::size_t server)
         deliver_error(*op, mcp::rpc_code_of(grant.error()), grant.error().message);
         co_return;
     }
-    auto what = plain_call(in, std::move(*grant), server);
+    auto what = level_call(in, *op, std::move(*grant), server);
     auto answer = co_await ask(in, op, std::move(what));
     if (answer) {
         deliver(*op, *answer);

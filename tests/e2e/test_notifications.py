@@ -227,6 +227,37 @@ def test_log_messages_are_never_more_than_the_host_asked(listening, loud, wanted
     assert seen == [LOG % level for level in (said if levels is None else levels)]
 
 
+def levels_set(up):
+    return [json.loads(t)['params']['level'] for t in up.texts('logging/setLevel')]
+
+
+@pytest.mark.parametrize('route', ['single', 'aggregate'])
+def test_a_shared_process_is_as_verbose_as_the_most_curious_and_each_hears_its_own(gateways, hosts, stdio_fakes, route):
+    up = stdio_fakes('up', capabilities=LOUD, resources=URIS)
+    gateway = gateways({'up': up.config()})
+    url = gateway.server_url('up') if route == 'single' else gateway.mcp_url
+    calm, curious, silent = (Listener(hosts(url).open()) for _ in range(3))
+    for listener in (calm, curious, silent):
+        listener.host.tools()
+    tool = 'say' if route == 'single' else 'up-say'
+    assert calm.host.ask('logging/setLevel', {'level': 'error'}).result() == '{}'
+    assert curious.host.ask('logging/setLevel', {'level': 'debug'}).result() == '{}'
+    assert calm.host.ask('logging/setLevel', {'level': 'warning'}).result() == '{}'
+    assert levels_set(up) == ['error', 'debug', 'debug']
+    said = ['debug', 'info', 'warning', 'error']
+    # Two calls in flight: what is said then belongs to neither of them.
+    open_call = silent.host.start_call(tool.replace('say', 'slow'), {'ms': 60000}, id='"open"')
+    wait_until(lambda: any('"slow"' in t for t in up.texts('tools/call')), what='the call in flight')
+    silent.host.call(tool, {'raw': [LOG % level for level in said] + [CHANGED % 'tools']}).messages()
+    for listener, heard in ((calm, ['warning', 'error']), (curious, said), (silent, [])):
+        listener.until(lambda m: 'list_changed' in m)
+        assert listener.seen[:-1] == [LOG % level for level in heard]
+    curious.host.end()      # nobody wants to hear so much any more
+    wait_until(lambda: levels_set(up)[3:] == ['warning'], what='the level of who is left')
+    silent.host.cancel('"open"')
+    del open_call
+
+
 def test_notifications_of_the_older_transport(gateways, hosts, sse_fakes):
     up = Upstream('sse', lambda name, **o: sse_fakes(name, **{k: v for k, v in o.items() if k != 'kind'}), None,
                   capabilities=LOUD, resources=URIS)
