@@ -39,6 +39,10 @@ void hearing::reopened() {
     of_.set_up_again(server_);
 }
 
+void hearing::missed() {
+    of_.may_have_changed(server_);
+}
+
 void hearing::lost() {
     of_.come_back(server_);
 }

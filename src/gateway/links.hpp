@@ -68,6 +68,8 @@ public:
     // subscribed is set and subscribed again, with one `updated` each for what may have been
     // missed.
     void set_up_again(std::size_t server);
+    // One `updated` for each subscription: an update may have been missed.
+    void may_have_changed(std::size_t server);
     void come_back(std::size_t server);
 
     aio::task<> close(bool for_all, state::fields record) override;

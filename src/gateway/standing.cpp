@@ -37,6 +37,10 @@ std::string uri_params(const std::string& uri) {
     return "{\"uri\":" + wire::quote(uri) + "}";
 }
 
+std::string updated(const std::string& uri) {
+    return wire::make_notification("notifications/resources/updated", uri_params(uri));
+}
+
 } // namespace
 
 bool is_list_change(const wire::message& note) {
@@ -211,9 +215,14 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
         [[maybe_unused]] auto answer =
             co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
         if (closing_) co_return;
-        if (!s.subscriptions.contains(uri)) continue;
-        host_.tell(wire::make_notification("notifications/resources/updated", uri_params(uri)));
+        if (s.subscriptions.contains(uri)) host_.tell(updated(uri));
     }
+}
+
+void session_links::may_have_changed(std::size_t server) {
+    if (closing_) return;
+    for (const auto& [uri, sure] : slot_of(server).subscriptions)
+        if (sure) host_.tell(updated(uri));
 }
 
 void session_links::come_back(std::size_t server) {

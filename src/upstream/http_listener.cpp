@@ -35,6 +35,7 @@ void http_listener::start() {
 void http_listener::restart() {
     last_event_id_.clear();
     fruitless_ = 0;
+    stood_ = false;
     if (response_) response_->cancel();
     woken_.wake();
 }
@@ -84,6 +85,8 @@ aio::task<http_listener::verdict> http_listener::listen_once() {
         co_return found;
     }
     if (!is_stream(response_->head())) co_return verdict::no_use;
+    if (auto of = of_.lock(); of && stood_ && last_event_id_.empty()) of->standing_had_a_gap();
+    stood_ = true;
     co_await read_events();
     co_return verdict::again;
 }

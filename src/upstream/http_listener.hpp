@@ -44,6 +44,7 @@ private:
     aio::signal_flag woken_;
     bool running_ = false;
     bool stopped_ = false;
+    bool stood_ = false; // a stream of this session stood before
 };
 
 } // namespace sluice::upstream

@@ -47,6 +47,10 @@ public:
     void leave(http_call& call) { std::erase(calls_, &call); }
     // What the standing stream brought: one message, or a batch.
     void take_standing(std::string text);
+    // It stands again, without what was said while it did not.
+    void standing_had_a_gap() {
+        hearers_.each([](listener& who) { who.missed(); });
+    }
     net::client_request make_get(const std::string& last_event_id) const;
     core& shared() { return *core_; }
     net::http_pool& pool() { return *pool_; }

@@ -96,6 +96,8 @@ public:
     // The upstream had forgotten the session and a new one stands in its place: what was subscribed
     // or set in the old one is gone.
     virtual void reopened() = 0;
+    // The stream for what belongs to no call was away, and what came meanwhile cannot be had.
+    virtual void missed() {}
     // The link broke; not told after close().
     virtual void lost() = 0;
 };

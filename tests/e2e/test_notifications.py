@@ -188,6 +188,18 @@ def test_after_the_upstream_forgot_the_session_it_is_subscribed_again(listening,
     assert listener.until(lambda m: '"x"' in m) == UPDATED % URIS[0]
 
 
+def test_after_a_stream_that_cannot_be_resumed_every_subscription_is_told_that_it_may_have_changed(listening, loud):
+    listener = listening()
+    for uri in URIS:
+        assert listener.host.ask('resources/subscribe', {'uri': uri}).result() == '{}'
+    loud.drop_connections()     # the session lives; its stream gave no event ids
+    listener.until(lambda m: 'updated' in m)
+    listener.until(lambda m: 'updated' in m)
+    assert sorted(json.loads(m)['params']['uri'] for m in listener.seen) == URIS
+    assert len(loud.event_list('subscribed')) == 2 and len(loud.event_list('listening')) == 2
+    assert len(listener.marker(lambda: marker(loud))) == 2      # one each
+
+
 def test_a_process_that_died_is_subscribed_again(gateways, hosts, stdio_fakes):
     up = stdio_fakes('up', capabilities=LOUD, resources=URIS)
     host = hosts(gateways({'up': up.config()}).server_url('up')).open()
