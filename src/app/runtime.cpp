@@ -1,6 +1,7 @@
 #include "app/runtime.hpp"
 
 #include "aio/within.hpp"
+#include "state/redis.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ runtime::runtime(aio::loop& loop, settings from)
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
       authoriser_(settings_.policy), sessions_(loop.get_executor(), settings_.session),
-      store_(state::make_memory_store(loop)), seals_(settings_.gateway.salt_keys),
+      store_(make_store()), seals_(settings_.gateway.salt_keys),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
       house_{
@@ -55,6 +56,26 @@ runtime::runtime(aio::loop& loop, settings from)
 
 runtime::~runtime() = default;
 
+std::unique_ptr<state::store> runtime::make_store() {
+    const auto& s = settings_.store;
+    if (!s.shared) return state::make_memory_store(loop_);
+    auto made = state::make_redis_store(loop_, deadlines_, s.redis, &meters_);
+    if (made) return std::move(*made);
+    store_made_ = std::move(made.error()); // start() says so
+    return state::make_memory_store(loop_);
+}
+
+std::string runtime::why_unready() const {
+    if (draining_) return "draining";
+    auto health = store_->how();
+    if (health.up) return "";
+    if (!store_seen_) return "the store has not been reached yet";
+    auto away = aio::clock::now() - health.since;
+    if (away < settings_.store.unready_after) return "";
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(away).count();
+    return "the store has been away for " + std::to_string(seconds) + " s";
+}
+
 base::result<void> runtime::start_guard() {
     if (!needs_children(settings_)) return {};
     auto started = net::child_guard::start();
@@ -64,6 +85,7 @@ base::result<void> runtime::start_guard() {
 }
 
 base::result<void> runtime::start() {
+    if (!store_made_) return store_made_;
     auto guarded = start_guard();
     if (!guarded) return guarded;
     upstream::surroundings
@@ -80,8 +102,7 @@ base::result<void> runtime::start() {
     house_.peers.resize(house_.servers.size());
     const auto& f = settings_.front;
     front_ = std::make_unique<front::front>(gateway_, keys_, f, listens_on_loopback(f.listen));
-    admin_ =
-        std::make_unique<front::admin>(meters_, [this] { return draining_ ? "draining" : ""; });
+    admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
     listener_ = std::make_unique<net::http_server>(
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return front_->serve(http); }
     );
@@ -98,6 +119,7 @@ base::result<void> runtime::start() {
         if (!admin_listening) return admin_listening;
     }
     meters_.on_scrape([this] { return read_gauges(); });
+    store_->start();
     gateway_.learn_peers();
     auto lag = measure_lag();
     chores_.spawn(std::move(lag));
@@ -110,6 +132,7 @@ aio::task<> runtime::measure_lag() {
     while (!chores_.stopping()) {
         auto due = aio::clock::now() + interval;
         co_await aio::pause(interval);
+        store_seen_ = store_seen_ || store_->how().up;
         loop_lag_ = std::max(std::chrono::duration<double>(aio::clock::now() - due).count(), 0.0);
     }
 }
@@ -127,6 +150,7 @@ aio::task<> runtime::drain() {
     co_await gateway_.shut_down();
     chores_.stop();
     co_await chores_.join();
+    co_await store_->shut_down();
     if (admin_listener_) co_await admin_listener_->drain(std::chrono::milliseconds(200));
 }
 
@@ -154,6 +178,10 @@ std::vector<sys::gauge_reading> runtime::read_gauges() {
     all.push_back(
         reading("sluice_request_bytes", "Bytes of requests under way", number(bodies_.used()))
     );
+    if (store_->is_shared()) {
+        double up = store_->how().up ? 1 : 0;
+        all.push_back(reading("sluice_store_up", "1 = the store answers", up));
+    }
     const auto& streams = sessions_.counters();
     all.push_back(
         reading("sluice_stream_bytes", "Bytes kept for hosts' streams", number(streams.bytes))

@@ -39,6 +39,9 @@ public:
 
 private:
     base::result<void> start_guard();
+    std::unique_ptr<state::store> make_store();
+    // "" when requests can be served, else why not.
+    std::string why_unready() const;
     std::vector<sys::gauge_reading> read_gauges();
     aio::task<> measure_lag();
 
@@ -52,7 +55,9 @@ private:
     policy::keyring keys_;
     policy::authoriser authoriser_;
     session::registry sessions_;
+    base::result<void> store_made_;
     std::unique_ptr<state::store> store_;
+    bool store_seen_ = false; // it was up once
     sys::sealer seals_;
     gateway::pager pages_;
     sys::budget bodies_;
