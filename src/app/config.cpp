@@ -23,6 +23,7 @@ settings read_all(const yaml_node& root, const environment& env, problem_list& p
     check_names(sections, file.out.upstream.servers, file.out.catalog.separator, problems);
     read_keys(top, file, problems);
     check_admission(top, file, problems);
+    check_store(top, file, problems);
     settle_salts(top, file, env, problems);
     file.out.registry_digest = digest_of(file.out);
     return std::move(file.out);

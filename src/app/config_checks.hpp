@@ -50,6 +50,9 @@ bool is_loopback_address(std::string_view address);
 // salt_keys, or the environment's when they are left out. config_salts.cpp.
 void settle_salts(const section& top, draft& file, const environment& env, problem_list& problems);
 
+// store: a word, a URL or a block. config_store.cpp.
+void check_store(const section& top, draft& file, problem_list& problems);
+
 // SHA-256 of what decides what hosts see: servers in their order, names, tools, keys' permissions.
 // Replicas with the same file agree on it; no secret is part of it. config_digest.cpp.
 std::string digest_of(const settings& all);

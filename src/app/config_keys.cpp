@@ -99,6 +99,54 @@ constexpr std::array rows{
         [](draft& d) -> slot { return duration_slot{&d.out.gateway.cursor_lifetime}; },
         "How long a listing may be continued, from its first page."},
 
+    // The store
+    row{"store",
+        [](draft& d) -> slot { return secret_slot{&d.store_url}; },
+        "Where facts are kept that outlive a request: memory (of this process: right for one "
+        "replica only), redis://user:password@host:port/db, rediss://… for TLS; or a block with "
+        "the keys below.",
+        "memory"},
+    row{"store.url",
+        [](draft& d) -> slot { return secret_slot{&d.store_url}; },
+        "The same within a block. With sentinels its host may be left out: redis://:password@/0."},
+    row{"store.ca_file",
+        [](draft& d) -> slot { return text_slot{&d.out.store.redis.certificates.ca_file, "file"}; },
+        "PEM roots that the store's certificate is checked against; left out: the system's."},
+    row{"store.cert_file",
+        [](draft& d) -> slot {
+            return text_slot{&d.out.store.redis.certificates.certificate_file, "file"};
+        },
+        "PEM certificate we show to the store."},
+    row{"store.key_file",
+        [](draft& d) -> slot {
+            return text_slot{&d.out.store.redis.certificates.key_file, "file"};
+        },
+        "Its PEM key; left out: in store.cert_file."},
+    row{"store.key_prefix",
+        [](draft& d) -> slot { return text_slot{&d.out.store.redis.key_prefix}; },
+        "Stands before every key and channel; replicas that belong together have the same."},
+    row{"store.timeout",
+        [](draft& d) -> slot { return duration_slot{&d.out.store.redis.timeout}; },
+        "For one command, and for one attempt to connect."},
+    row{"store.unready_after",
+        [](draft& d) -> slot { return duration_slot{&d.out.store.unready_after}; },
+        "/readyz says no once the store has been away for so long."},
+    row{"store.sentinels",
+        [](draft& d) -> slot { return list_slot{&d.sentinels, "list of addresses"}; },
+        "Redis Sentinels to ask for the master; port 26379 when left out."},
+    row{"store.master",
+        [](draft& d) -> slot { return text_slot{&d.out.store.redis.master}; },
+        "The name they know it by."},
+    row{"store.sentinel_user",
+        [](draft& d) -> slot { return text_slot{&d.out.store.redis.sentinel_user}; },
+        "The user at the sentinels, when they ask for more than a password."},
+    row{"store.sentinel_password",
+        [](draft& d) -> slot { return secret_slot{&d.out.store.redis.sentinel_password}; },
+        "The password at the sentinels, when they ask for one."},
+    row{"store.cluster",
+        [](draft& d) -> slot { return &d.out.store.redis.cluster; },
+        "Whether the URL names one node of a Redis Cluster; the others are learnt from it."},
+
     // Servers
     row{"mcp_servers",
         [](draft&) -> slot { return block_slot{"map or list of servers"}; },
@@ -247,8 +295,6 @@ constexpr std::array rows{
 };
 
 constexpr std::array later = std::to_array<std::string_view>({
-    "store",
-    "redis",
     "ask_resume_grace",
     "replica*",
     "litellm_settings",

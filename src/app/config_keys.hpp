@@ -126,6 +126,8 @@ struct draft {
     settings out;
     upstream::server_settings server_defaults;
     auth_mode auth = auth_mode::keys;
+    base::secret store_url; // as written: "memory", or a URL with its password
+    names sentinels;
 };
 
 const key_table<draft>& file_keys();

@@ -50,7 +50,9 @@ void read_map(
             auto rest = row.name.substr(within.size());
             known.emplace_back(rest.substr(0, rest.find('.')));
         }
-        if (exact != nullptr) {
+        // A key may be written as one value or as a block: `store`.
+        bool whole = exact != nullptr && !(section && entry.value.is_map());
+        if (whole) {
             read_value(exact->where(root), entry.value, full, problems);
         } else if (section) {
             read_map(entry.value, full, name + ".", root, table, problems);

@@ -62,9 +62,7 @@ void read_replicas(readings& to, const gauged& from) {
     const auto& sessions = from.sessions.numbers();
     const auto& n = from.replicas;
     constexpr auto orphans = "Calls of replicas that are gone, by how they ended";
-    to.count(
-        "sluice_sessions_adopted_total", "Sessions taken up from the store", sessions.adopted
-    );
+    to.count("sluice_sessions_adopted_total", "Sessions taken up from the store", sessions.adopted);
     to.count(
         "sluice_sessions_ended_elsewhere_total",
         "Sessions that another replica ended",

@@ -3,6 +3,7 @@
 #include "aio/within.hpp"
 #include "app/gauges.hpp"
 #include "base/text.hpp"
+#include "state/redis.hpp"
 #include "sys/log.hpp"
 #include "sys/random.hpp"
 
@@ -57,8 +58,7 @@ runtime::runtime(aio::loop& loop, settings from)
     : loop_(loop), settings_(std::move(from)), deadlines_(loop.get_executor()),
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
-      authoriser_(settings_.policy), store_(state::make_memory_store(loop)),
-      seals_(settings_.gateway.salt_keys),
+      authoriser_(settings_.policy), store_(make_store()), seals_(settings_.gateway.salt_keys),
       ids_(salts_of_ids(settings_.gateway.salt_keys, store_->is_shared())),
       replicas_(loop, *store_, settings_.gateway.peer),
       records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),
@@ -89,6 +89,26 @@ runtime::runtime(aio::loop& loop, settings from)
 
 runtime::~runtime() = default;
 
+std::unique_ptr<state::store> runtime::make_store() {
+    const auto& s = settings_.store;
+    if (!s.shared) return state::make_memory_store(loop_);
+    auto made = state::make_redis_store(loop_, deadlines_, s.redis, &meters_);
+    if (made) return std::move(*made);
+    store_made_ = std::move(made.error()); // start() says so
+    return state::make_memory_store(loop_);
+}
+
+std::string runtime::why_unready() const {
+    if (draining_) return "draining";
+    auto health = store_->how();
+    if (health.up) return "";
+    if (!store_seen_) return "the store has not been reached yet";
+    auto away = aio::clock::now() - health.since;
+    if (away < settings_.store.unready_after) return "";
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(away).count();
+    return "the store has been away for " + std::to_string(seconds) + " s";
+}
+
 base::result<void> runtime::start_guard() {
     if (!needs_children(settings_)) return {};
     auto started = net::child_guard::start();
@@ -116,8 +136,7 @@ void runtime::build_servers() {
 base::result<void> runtime::listen() {
     const auto& f = settings_.front;
     front_ = std::make_unique<front::front>(gateway_, keys_, f, listens_on_loopback(f.listen));
-    admin_ =
-        std::make_unique<front::admin>(meters_, [this] { return draining_ ? "draining" : ""; });
+    admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
     listener_ = std::make_unique<net::http_server>(
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return front_->serve(http); }
     );
@@ -156,6 +175,7 @@ base::result<void> runtime::listen_to_peers() {
 }
 
 base::result<void> runtime::start() {
+    if (!store_made_) return store_made_;
     auto guarded = start_guard();
     if (!guarded) return guarded;
     build_servers();
@@ -167,9 +187,13 @@ base::result<void> runtime::start() {
     listen_to_store();
     replicas_.start();
     meters_.on_scrape([this] {
-        return read_gauges(
+        auto all = read_gauges(
             {sessions_, *listener_, house_.servers, house_.numbers, bodies_.used(), loop_lag_}
         );
+        double up = store_->how().up ? 1 : 0;
+        if (store_->is_shared())
+            all.push_back({"sluice_store_up", "1 = the store answers", {}, up, false});
+        return all;
     });
     gateway_.learn_peers();
     auto lag = measure_lag();
@@ -216,6 +240,7 @@ aio::task<> runtime::measure_lag() {
     while (!chores_.stopping()) {
         auto due = aio::clock::now() + interval;
         co_await aio::pause(interval);
+        store_seen_ = store_seen_ || store_->how().up;
         loop_lag_ = std::max(std::chrono::duration<double>(aio::clock::now() - due).count(), 0.0);
     }
 }

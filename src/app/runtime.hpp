@@ -47,6 +47,9 @@ private:
     base::result<void> listen_to_peers();
     void listen_to_store();
     aio::task<> share_salt();
+    std::unique_ptr<state::store> make_store();
+    // "" when requests can be served, else why not.
+    std::string why_unready() const;
     aio::task<> measure_lag();
 
     aio::loop& loop_;
@@ -58,9 +61,11 @@ private:
     catalog::index lists_;
     policy::keyring keys_;
     policy::authoriser authoriser_;
+    base::result<void> store_made_;
     std::unique_ptr<state::store> store_;
-    sys::sealer seals_; // cursors: only under a configured salt
-    sys::sealer ids_;   // ids of sessions, events and questions, and the peers' signatures
+    bool store_seen_ = false; // it was up once
+    sys::sealer seals_;       // cursors: only under a configured salt
+    sys::sealer ids_;         // ids of sessions, events and questions, and the peers' signatures
     gateway::replicas replicas_;
     session::records records_;
     session::registry sessions_;

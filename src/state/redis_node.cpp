@@ -131,7 +131,8 @@ aio::task<> redis_node::rest(aio::duration length) {
     while (!runner_.stopping() && aio::clock::now() < until) {
         fail_overdue();
         auto next = std::min(until, aio::clock::now() + std::chrono::milliseconds(50));
-        co_await idle_.wait(unsent_.empty() ? until : next);
+        if (unsent_.empty()) next = until;
+        co_await idle_.wait(next);
     }
     fail_overdue();
 }

@@ -92,7 +92,7 @@ TEST_CASE("every problem is told at once, in the file's order, with its place") 
                  "limits:\n"
                  "  body: lots\n"
                  "  bodyy: 1\n"
-                 "store: redis\n"
+                 "tracing: redis\n"
                  "mcp_servers:\n"
                  "  one:\n"
                  "    url: ftp://x\n"
@@ -100,7 +100,7 @@ TEST_CASE("every problem is told at once, in the file's order, with its place") 
         "t.yaml:1:1: lissten: unknown key; did you mean \"listen\"?\n"
         "t.yaml:3:9: limits.body: \"lots\" is not a size; write bytes, or 32KiB, 4MiB, 1GiB\n"
         "t.yaml:4:3: limits.bodyy: unknown key; did you mean \"body\"?\n"
-        "t.yaml:5:1: store: not supported yet: store\n"
+        "t.yaml:5:1: tracing: not supported yet: tracing\n"
         "t.yaml:8:10: mcp_servers.one.url: not a usable URL: it must begin with http:// or "
         "https://\n"
         "t.yaml:9:5: mcp_servers.one.url: given twice; first on line 8\n"
@@ -174,7 +174,7 @@ TEST_CASE("LiteLLM's keys of later features are refused as such, not as unknown"
         auto got = problems(with_server("    " + std::string(key) + ": x\n"));
         CHECK_MESSAGE(has(got, "not supported yet: " + std::string(key)), key);
     }
-    for (auto key : {"store", "redis", "litellm_settings", "guardrails"}) {
+    for (auto key : {"tracing", "budgets", "litellm_settings", "guardrails"}) {
         auto got = problems(std::string(key) + ": x\n" + with_server(""));
         CHECK_MESSAGE(has(got, "not supported yet: " + std::string(key)), key);
     }
