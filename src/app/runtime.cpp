@@ -29,8 +29,9 @@ runtime::runtime(aio::loop& loop, settings from)
     : loop_(loop), settings_(std::move(from)), deadlines_(loop.get_executor()),
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
-      authoriser_(settings_.policy), sessions_(loop.get_executor(), settings_.session),
-      store_(state::make_memory_store()), seals_(settings_.gateway.salt_keys),
+      authoriser_(settings_.policy, settings_.upstream.servers),
+      sessions_(loop.get_executor(), settings_.session), store_(state::make_memory_store()),
+      seals_(settings_.gateway.salt_keys),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
       house_{
