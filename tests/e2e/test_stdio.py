@@ -213,6 +213,18 @@ def test_grandchildren_end_with_the_child(gateway, host):
     assert not alive(child)
 
 
+@pytest.mark.parametrize('how', ['stopped', 'killed'])
+def test_a_grandchild_in_a_session_of_its_own_does_not_outlive_the_gateway(gateway, host, how):
+    grandchild = int(host.say('fork', {'apart': True}))
+    assert os.getsid(grandchild) == grandchild
+    if how == 'killed':
+        gateway.killed = True
+        os.kill(gateway.pid, signal.SIGKILL)
+    else:
+        gateway.stop()
+    wait_until(lambda: not alive(grandchild), what='the grandchild to end')
+
+
 @pytest.mark.parametrize('stubborn', [False, True])
 def test_no_orphan_stays_when_the_gateway_is_killed(gateways, hosts, stdio_fakes, stubborn):
     st = stdio_fakes('st', ignore_term=stubborn, ignore_eof=stubborn)
