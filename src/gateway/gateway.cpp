@@ -158,8 +158,7 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
     bool known = cancels ? host->has_call(*id) : host->questions().has(*id);
     if (known) co_return here;
     auto record = session::records::record_key(host->who().key);
-    auto field =
-        cancels ? session::session::call_field(*id) : session::session::ask_field(*id);
+    auto field = cancels ? session::session::call_field(*id) : session::session::ask_field(*id);
     auto owner = co_await host->kept()->store().read_field(std::move(record), std::move(field));
     if (!owner) co_return owner.error();
     addressee out;
@@ -177,7 +176,7 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
 
 void gateway::take(session::session& host, const wire::message& message) {
     if (message.is_response()) {
-        host.questions().answer(message);
+        if (!host.questions().answer(message)) in_.meters.stray_answer();
         return;
     }
     if (!message.is_notification() || !message.method_is("notifications/cancelled")) return;

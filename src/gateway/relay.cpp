@@ -3,6 +3,7 @@
 #include "gateway/links.hpp"
 #include "gateway/questions.hpp"
 #include "mcp/errors.hpp"
+#include "mcp/url_required.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -56,9 +57,7 @@ struct pulling {
 };
 
 // What a replica that goes on with this call must know of it (orphans.cpp).
-void note_for_others(
-    house& in, operation& op, std::size_t server, upstream::outgoing& request
-) {
+void note_for_others(house& in, operation& op, std::size_t server, upstream::outgoing& request) {
     auto out = op.call->shared_out();
     out->note("server", in.names.server(server).name);
     if (op.message->progress_token.present())
@@ -219,6 +218,13 @@ void deliver(operation& op, const wire::message& response) {
     if (!response.id.present()) {
         // An error whose sender could not read the id it answers: say it with ours.
         deliver_error(op, mcp::code_internal, "the upstream answered with an error that has no id");
+        return;
+    }
+    bool wants_visits = response.view(response.error_code) == mcp::code_url_required;
+    if (wants_visits && op.method->id == mcp::method::tools_call &&
+        op.host->who().revision < mcp::revision::r4) {
+        auto result = mcp::url_required_result(response.view(response.error));
+        finish(op, wire::make_result(op.host_id(), result));
         return;
     }
     finish(op, wire::rewrite(response, {{response.id, op.host_id()}}));

@@ -92,6 +92,7 @@ aio::task<int> call_session(conversation& c, calling& with, const call_options& 
         co_return exit_status::failed;
     }
     with.questions.server = server_title(opened->view(opened->result));
+    c.client.on_question = [&with](const wire::message& m) { return with.questions.take(m); };
     std::string arguments = options.json.empty() ? "{}" : options.json;
     std::string hint;
     if (!options.words.empty()) {
@@ -110,7 +111,6 @@ aio::task<int> call_session(conversation& c, calling& with, const call_options& 
     std::string params = R"({"name":)" + wire::quote(options.tool) + R"(,"arguments":)" +
                          arguments + R"(,"_meta":{"progressToken":)" +
                          std::to_string(c.client.last_id() + 1) + "}}";
-    c.client.on_question = [&with](const wire::message& m) { return with.questions.take(m); };
     mcp_client::note_sink show = [&with](const wire::message& m) {
         if (m.method_is("notifications/cancelled")) with.questions.withdraw(m);
         show_note(m, with.line);
