@@ -44,6 +44,8 @@ def test_metrics_tell_of_calls_progress_cancels_and_upstreams(gateways, fake, ho
     assert re.search(r'(?m)^# TYPE sluice_\w+ histogram', gateway.admin('/metrics'))
     host.cancel('7')
     wire.answer().messages()
+    # A cancelled call is counted when its upstream has been told.
+    wait_until(lambda: 'outcome="cancelled"' in gateway.admin('/metrics'), what='the cancelled call to be counted')
     text = gateway.admin('/metrics')
     names = set(re.findall(r'(?m)^# TYPE (\S+)', text))
     assert names and all(n.startswith(('sluice_', 'process_')) for n in names)
