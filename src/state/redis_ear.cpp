@@ -14,11 +14,15 @@ constexpr auto quiet_for = std::chrono::seconds(2);
 } // namespace
 
 redis_ear::redis_ear(
-    redis_surroundings& around, redis_finder find, std::function<void(const base::fault*)> changed
+    redis_surroundings& around,
+    redis_finder find,
+    std::function<void(const base::fault*)> changed,
+    std::function<void()> settled
 )
     : around_(around), find_(std::move(find)), changed_(std::move(changed)),
-      work_(around.loop.get_executor()), idle_(around.loop.get_executor()),
-      writer_(around.loop.get_executor(), "state"), runner_(around.loop.get_executor(), "state") {}
+      settled_(std::move(settled)), work_(around.loop.get_executor()),
+      idle_(around.loop.get_executor()), writer_(around.loop.get_executor(), "state"),
+      runner_(around.loop.get_executor(), "state") {}
 
 redis_ear::~redis_ear() = default;
 
@@ -56,12 +60,14 @@ void redis_ear::unlisten(const std::string& channel) {
 }
 
 void redis_ear::now_up(bool up, const base::fault* why) {
-    bool news = up != up_ || (up && !ever_up_);
+    bool news = told_ != up;
+    told_ = up;
     if (up && ever_up_ && !up_) ++reconnects_;
     ever_up_ = ever_up_ || up;
     if (up != up_) since_ = aio::clock::now();
     up_ = up;
     if (news) changed_(why);
+    if (!up) settled_();
 }
 
 aio::task<> redis_ear::run() {
@@ -137,10 +143,9 @@ bool redis_ear::take(const wire::resp_reply& push) {
     pinged_ = pinged_ && word != "pong";
     if (word == "subscribe") {
         if (unconfirmed_ == 0) return true;
-        if (--unconfirmed_ == 0 && fresh_) {
-            fresh_ = false;
-            if (gap_) gap_();
-        }
+        if (--unconfirmed_ > 0) return true;
+        if (std::exchange(fresh_, false) && gap_) gap_();
+        settled_();
         return true;
     }
     if (word != "message" || push.items.size() != 3) return true;

@@ -85,7 +85,8 @@ void redis_node::fail_all(const base::fault& why) {
 
 void redis_node::now_up(bool up, const base::fault* why) {
     if (why != nullptr) last_ = *why;
-    bool news = up != up_ || (up && !ever_up_);
+    bool news = told_ != up;
+    told_ = up;
     if (up && ever_up_ && !up_) ++reconnects_;
     ever_up_ = ever_up_ || up;
     if (up != up_) since_ = aio::clock::now();
