@@ -119,7 +119,7 @@ void redis_client::answered(redis_command command, result<wire::resp_reply> repl
 
 void redis_client::finish(redis_command command, result<wire::resp_reply> reply) {
     if (reply && reply->is_error()) reply = fault_of(*reply);
-    if (meters_ != nullptr) {
+    if (meters_ != nullptr && command.done) { // a ping is nobody's command
         auto outcome = reply ? std::string_view("ok") : base::name_of(reply.error().code);
         meters_->store_command(command.op, outcome, seconds_since(command.since));
     }

@@ -43,6 +43,7 @@ redis_cluster::redis_cluster(redis_surroundings& around, redis_node::reports tel
 redis_cluster::~redis_cluster() = default;
 
 void redis_cluster::start() {
+    since_ = aio::clock::now();
     auto job = learn();
     jobs_.spawn(std::move(job));
 }

@@ -27,6 +27,7 @@ redis_ear::redis_ear(
 redis_ear::~redis_ear() = default;
 
 void redis_ear::start() {
+    since_ = aio::clock::now();
     auto job = run();
     runner_.spawn(std::move(job));
 }
@@ -80,6 +81,7 @@ aio::task<> redis_ear::run() {
         if (runner_.stopping()) break;
         if (connected) {
             failures = 0;
+            subscribe_all(); // in one step with being up: listen() adds to either
             now_up(true, nullptr);
             writing_ = true;
             auto job = write_loop();
@@ -105,18 +107,19 @@ aio::task<result<void>> redis_ear::connect() {
     auto until = aio::clock::now() + around_.settings.timeout;
     auto at = co_await find_(until);
     if (!at) co_return at.error();
-    auto opened = co_await link_->open(*at, until);
-    if (!opened) co_return opened;
+    co_return co_await link_->open(*at, until);
+}
+
+void redis_ear::subscribe_all() {
     // A channel of our own, so that there is always one: a refusal shows at once.
-    redis_words words{"SUBSCRIBE", around_.settings.key_prefix + "replicas"};
+    redis_words words{"SUBSCRIBE", around_.settings.key_prefix + "ears"};
     for (const auto& [channel, count] : channels_)
         words.push_back(channel);
-    out_.clear();
     pinged_ = false;
     fresh_ = true;
     unconfirmed_ = words.size() - 1;
-    link_->set_deadline(until);
-    co_return co_await link_->write(encode(words));
+    out_.clear();
+    out_.push_back(std::move(words));
 }
 
 aio::task<> redis_ear::write_loop() {

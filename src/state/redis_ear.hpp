@@ -40,6 +40,7 @@ public:
 private:
     aio::task<> run();
     aio::task<base::result<void>> connect();
+    void subscribe_all();
     aio::task<base::fault> read_loop();
     aio::task<> write_loop();
     bool take(const wire::resp_reply& push);

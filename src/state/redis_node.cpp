@@ -34,6 +34,7 @@ redis_node::redis_node(redis_surroundings& around, redis_finder find, reports te
 redis_node::~redis_node() = default;
 
 void redis_node::start() {
+    since_ = aio::clock::now();
     auto job = run();
     runner_.spawn(std::move(job));
 }
