@@ -41,7 +41,7 @@ private:
     base::result<void> start_guard();
     std::unique_ptr<state::store> make_store();
     // "" when requests can be served, else why not.
-    std::string why_unready() const;
+    std::string why_unready();
     std::vector<sys::gauge_reading> read_gauges();
     aio::task<> measure_lag();
 
