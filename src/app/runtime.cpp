@@ -98,9 +98,10 @@ std::unique_ptr<state::store> runtime::make_store() {
     return state::make_memory_store(loop_);
 }
 
-std::string runtime::why_unready() const {
+std::string runtime::why_unready() {
     if (draining_) return "draining";
     auto health = store_->how();
+    store_seen_ = store_seen_ || health.up;
     if (health.up) return "";
     if (!store_seen_) return "the store has not been reached yet";
     auto away = aio::clock::now() - health.since;

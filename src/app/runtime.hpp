@@ -49,7 +49,7 @@ private:
     aio::task<> share_salt();
     std::unique_ptr<state::store> make_store();
     // "" when requests can be served, else why not.
-    std::string why_unready() const;
+    std::string why_unready();
     aio::task<> measure_lag();
 
     aio::loop& loop_;

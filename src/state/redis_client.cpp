@@ -1,5 +1,6 @@
 #include "state/redis_client.hpp"
 
+#include "state/redis_find.hpp"
 #include "sys/log.hpp"
 
 #include <boost/asio/post.hpp>
@@ -10,10 +11,6 @@ using base::result;
 
 namespace {
 
-aio::task<result<redis_address>> always(redis_address at) {
-    co_return at;
-}
-
 double seconds_since(aio::instant since) {
     return std::chrono::duration<double>(aio::clock::now() - since).count();
 }
@@ -22,35 +19,50 @@ double seconds_since(aio::instant since) {
 
 redis_client::redis_client(redis_surroundings& around, sys::meters* meters)
     : around_(around), meters_(meters),
-      node_(
-          around,
-          finder(),
-          {[this](redis_command command, result<wire::resp_reply> reply) {
-               answered(std::move(command), std::move(reply));
-           },
-           [this](const base::fault* why) { changed("commands", why); }}
-      ),
-      ear_(around, finder(), [this](const base::fault* why) { changed("subscription", why); }) {}
+      find_(around.settings.sentinels.empty() ? find_always(around) : find_master(around)) {
+    redis_node::reports tell{
+        [this](redis_command command, result<wire::resp_reply> reply) {
+            answered(std::move(command), std::move(reply));
+        },
+        [this](const base::fault* why) { changed("commands", why); }
+    };
+    if (around.settings.cluster) {
+        cluster_ = std::make_unique<redis_cluster>(around, std::move(tell));
+        find_ = cluster_->find_any();
+    } else {
+        node_ = std::make_unique<redis_node>(around, find_, std::move(tell));
+    }
+    ear_ = std::make_unique<redis_ear>(
+        around,
+        find_,
+        [this](const base::fault* why) { changed("subscription", why); },
+        [this] { release(); }
+    );
+}
 
 redis_client::~redis_client() = default;
 
-redis_finder redis_client::finder() {
-    return [this](aio::instant) { return always(around_.settings.at); };
-}
-
 void redis_client::start() {
-    node_.start();
-    ear_.start();
+    if (node_) node_->start();
+    if (cluster_) cluster_->start();
+    ear_->start();
 }
 
 aio::task<> redis_client::shut_down() {
-    co_await ear_.shut_down();
-    co_await node_.shut_down();
+    co_await ear_->shut_down();
+    release();
+    if (node_) co_await node_->shut_down();
+    if (cluster_) co_await cluster_->shut_down();
+}
+
+std::optional<base::fault> redis_client::pass_on(redis_command& command) {
+    if (cluster_) return cluster_->submit(command);
+    return node_->submit(command);
 }
 
 health redis_client::how() const {
-    auto commands = node_.how();
-    auto hearing = ear_.how();
+    auto commands = cluster_ ? cluster_->how() : node_->how();
+    auto hearing = ear_->how();
     if (commands.up != hearing.up) return commands.up ? hearing : commands;
     return {commands.up, std::max(commands.since, hearing.since)};
 }
@@ -68,7 +80,19 @@ void redis_client::changed(std::string_view which, const base::fault* why) {
 }
 
 void redis_client::submit(redis_command command) {
-    auto why = node_.submit(command);
+    // Whoever begins to listen and then reads must miss nothing that is published after the read.
+    if (ear_->settled() && held_.empty()) return route(std::move(command));
+    if (held_.size() < around_.settings.max_queue) return held_.push_back(std::move(command));
+    refuse(std::move(command), {base::errc::unreachable, "too many commands wait for the store"});
+}
+
+void redis_client::release() {
+    for (auto& command : std::exchange(held_, {}))
+        route(std::move(command));
+}
+
+void redis_client::route(redis_command command) {
+    auto why = pass_on(command);
     if (why) refuse(std::move(command), std::move(*why));
 }
 
@@ -86,15 +110,16 @@ void redis_client::answered(redis_command command, result<wire::resp_reply> repl
     bool unknown = reply && reply->is_error() && reply->text.find("NOSCRIPT") == 0;
     if (unknown && command.script != nullptr && !command.whole_script) {
         command.whole_script = true;
-        submit(std::move(command));
+        route(std::move(command));
         return;
     }
+    if (cluster_ && reply && reply->is_error() && cluster_->follow(command, *reply)) return;
     finish(std::move(command), std::move(reply));
 }
 
 void redis_client::finish(redis_command command, result<wire::resp_reply> reply) {
     if (reply && reply->is_error()) reply = fault_of(*reply);
-    if (meters_ != nullptr) {
+    if (meters_ != nullptr && command.done) { // a ping is nobody's command
         auto outcome = reply ? std::string_view("ok") : base::name_of(reply.error().code);
         meters_->store_command(command.op, outcome, seconds_since(command.since));
     }

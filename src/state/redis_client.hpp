@@ -1,9 +1,8 @@
 // All connections to one store: which server gets a command, what becomes of its reply, who hears.
-// One server for now or its master under Sentinel; the servers of a cluster by slot. Internal to
-// state.
+// One server, the master under Sentinel, or the servers of a cluster by slot. Internal to state.
 #pragma once
 
-#include "aio/latch.hpp"
+#include "state/redis_cluster.hpp"
 #include "state/redis_ear.hpp"
 #include "state/redis_node.hpp"
 #include "sys/meters.hpp"
@@ -22,19 +21,25 @@ public:
     // Never calls the command's done from inside.
     void submit(redis_command command);
     void refuse(redis_command command, base::fault why);
-    redis_ear& ear() { return ear_; }
+    redis_ear& ear() { return *ear_; }
     health how() const;
 
 private:
-    redis_finder finder();
+    std::optional<base::fault> pass_on(redis_command& command);
+    void release();
+    void route(redis_command command);
     void answered(redis_command command, base::result<wire::resp_reply> reply);
     void finish(redis_command command, base::result<wire::resp_reply> reply);
     void changed(std::string_view which, const base::fault* why);
 
     redis_surroundings& around_;
     sys::meters* meters_;
-    redis_node node_;
-    redis_ear ear_;
+    redis_finder find_;
+    // One of the two.
+    std::unique_ptr<redis_node> node_;
+    std::unique_ptr<redis_cluster> cluster_;
+    std::unique_ptr<redis_ear> ear_;
+    std::deque<redis_command> held_; // until every channel listened to is heard
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

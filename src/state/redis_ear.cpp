@@ -14,15 +14,20 @@ constexpr auto quiet_for = std::chrono::seconds(2);
 } // namespace
 
 redis_ear::redis_ear(
-    redis_surroundings& around, redis_finder find, std::function<void(const base::fault*)> changed
+    redis_surroundings& around,
+    redis_finder find,
+    std::function<void(const base::fault*)> changed,
+    std::function<void()> settled
 )
     : around_(around), find_(std::move(find)), changed_(std::move(changed)),
-      work_(around.loop.get_executor()), idle_(around.loop.get_executor()),
-      writer_(around.loop.get_executor(), "state"), runner_(around.loop.get_executor(), "state") {}
+      settled_(std::move(settled)), work_(around.loop.get_executor()),
+      idle_(around.loop.get_executor()), writer_(around.loop.get_executor(), "state"),
+      runner_(around.loop.get_executor(), "state") {}
 
 redis_ear::~redis_ear() = default;
 
 void redis_ear::start() {
+    since_ = aio::clock::now();
     auto job = run();
     runner_.spawn(std::move(job));
 }
@@ -56,12 +61,14 @@ void redis_ear::unlisten(const std::string& channel) {
 }
 
 void redis_ear::now_up(bool up, const base::fault* why) {
-    bool news = up != up_ || (up && !ever_up_);
+    bool news = told_ != up;
+    told_ = up;
     if (up && ever_up_ && !up_) ++reconnects_;
     ever_up_ = ever_up_ || up;
     if (up != up_) since_ = aio::clock::now();
     up_ = up;
     if (news) changed_(why);
+    if (!up) settled_();
 }
 
 aio::task<> redis_ear::run() {
@@ -74,6 +81,7 @@ aio::task<> redis_ear::run() {
         if (runner_.stopping()) break;
         if (connected) {
             failures = 0;
+            subscribe_all(); // in one step with being up: listen() adds to either
             now_up(true, nullptr);
             writing_ = true;
             auto job = write_loop();
@@ -99,18 +107,19 @@ aio::task<result<void>> redis_ear::connect() {
     auto until = aio::clock::now() + around_.settings.timeout;
     auto at = co_await find_(until);
     if (!at) co_return at.error();
-    auto opened = co_await link_->open(*at, until);
-    if (!opened) co_return opened;
+    co_return co_await link_->open(*at, until);
+}
+
+void redis_ear::subscribe_all() {
     // A channel of our own, so that there is always one: a refusal shows at once.
-    redis_words words{"SUBSCRIBE", around_.settings.key_prefix + "replicas"};
+    redis_words words{"SUBSCRIBE", around_.settings.key_prefix + "ears"};
     for (const auto& [channel, count] : channels_)
         words.push_back(channel);
-    out_.clear();
     pinged_ = false;
     fresh_ = true;
     unconfirmed_ = words.size() - 1;
-    link_->set_deadline(until);
-    co_return co_await link_->write(encode(words));
+    out_.clear();
+    out_.push_back(std::move(words));
 }
 
 aio::task<> redis_ear::write_loop() {
@@ -137,10 +146,9 @@ bool redis_ear::take(const wire::resp_reply& push) {
     pinged_ = pinged_ && word != "pong";
     if (word == "subscribe") {
         if (unconfirmed_ == 0) return true;
-        if (--unconfirmed_ == 0 && fresh_) {
-            fresh_ = false;
-            if (gap_) gap_();
-        }
+        if (--unconfirmed_ > 0) return true;
+        if (std::exchange(fresh_, false) && gap_) gap_();
+        settled_();
         return true;
     }
     if (word != "message" || push.items.size() != 3) return true;

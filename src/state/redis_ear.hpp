@@ -16,11 +16,12 @@ namespace sluice::state {
 
 class redis_ear {
 public:
-    // `changed` hears of up (null) and down.
+    // `changed` hears of up (null) and down, `settled` whenever settled() has become true.
     redis_ear(
         redis_surroundings& around,
         redis_finder find,
-        std::function<void(const base::fault*)> changed
+        std::function<void(const base::fault*)> changed,
+        std::function<void()> settled
     );
     ~redis_ear();
 
@@ -39,6 +40,7 @@ public:
 private:
     aio::task<> run();
     aio::task<base::result<void>> connect();
+    void subscribe_all();
     aio::task<base::fault> read_loop();
     aio::task<> write_loop();
     bool take(const wire::resp_reply& push);
@@ -47,6 +49,7 @@ private:
     redis_surroundings& around_;
     redis_finder find_;
     std::function<void(const base::fault*)> changed_;
+    std::function<void()> settled_;
     store::hearer words_;
     std::function<void()> gap_;
     std::map<std::string, std::size_t, std::less<>> channels_; // how often each is listened to
@@ -60,6 +63,7 @@ private:
     aio::signal_flag idle_;
     bool up_ = false;
     bool ever_up_ = false;
+    std::optional<bool> told_; // what was last reported
     aio::instant since_ = aio::clock::now();
     std::uint64_t reconnects_ = 0;
     aio::nursery writer_;

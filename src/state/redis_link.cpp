@@ -100,7 +100,17 @@ aio::task<result<void>> redis_link::open(redis_address to, aio::instant until) {
     std::vector<redis_words> words;
     if (!s.password.empty()) words.push_back(authenticate(s.user, s.password));
     if (s.database != 0) words.push_back({"SELECT", std::to_string(s.database)});
-    co_return co_await greet(std::move(words), until);
+    auto greeted = co_await greet(std::move(words), until);
+    if (!greeted || s.sentinels.empty()) co_return greeted;
+    std::vector<redis_words> question;
+    question.push_back({"ROLE"});
+    auto role = co_await ask(std::move(question), until);
+    if (!role) co_return role.error();
+    const auto& items = role->front().items;
+    if (!items.empty() && items.front().text == "master") co_return result<void>();
+    co_return base::fault(
+        base::errc::unreachable, "the sentinels named a server that is no master"
+    );
 }
 
 aio::task<result<void>> redis_link::open_sentinel(redis_address to, aio::instant until) {

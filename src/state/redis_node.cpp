@@ -34,6 +34,7 @@ redis_node::redis_node(redis_surroundings& around, redis_finder find, reports te
 redis_node::~redis_node() = default;
 
 void redis_node::start() {
+    since_ = aio::clock::now();
     auto job = run();
     runner_.spawn(std::move(job));
 }
@@ -85,7 +86,8 @@ void redis_node::fail_all(const base::fault& why) {
 
 void redis_node::now_up(bool up, const base::fault* why) {
     if (why != nullptr) last_ = *why;
-    bool news = up != up_ || (up && !ever_up_);
+    bool news = told_ != up;
+    told_ = up;
     if (up && ever_up_ && !up_) ++reconnects_;
     ever_up_ = ever_up_ || up;
     if (up != up_) since_ = aio::clock::now();

@@ -80,6 +80,7 @@ private:
     aio::signal_flag idle_; // the pause between attempts
     bool up_ = false;
     bool ever_up_ = false;
+    std::optional<bool> told_; // what was last reported
     aio::instant since_ = aio::clock::now();
     base::fault last_{base::errc::unreachable, "the store has not been reached yet"};
     std::uint64_t reconnects_ = 0;

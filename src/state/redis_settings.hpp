@@ -38,7 +38,9 @@ struct redis_settings {
     std::string key_prefix = "sluice:";
     std::chrono::milliseconds timeout{1'000}; // of one command, waiting for a connection included
     std::size_t max_value = 64UL * 1024 * 1024;
-    std::size_t max_queue = 10'000; // commands that wait or are under way, a node
+    // Commands that wait or are under way, a server; in time they are bounded by `timeout`. One
+    // more is refused as if the store were away.
+    std::size_t max_queue = 10'000;
 };
 
 } // namespace sluice::state

@@ -157,6 +157,7 @@ public:
     // a shared memory store once by each that shares it. A channel is heard until unlisten() was
     // called as often as listen().
     virtual void on_word(hearer words, std::function<void()> gap) = 0;
+    // Of what a read that follows it on this store did not see, the word comes, or a gap.
     virtual void listen(std::string channel) = 0;
     virtual void unlisten(std::string channel) = 0;
 

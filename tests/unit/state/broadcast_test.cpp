@@ -109,3 +109,27 @@ TEST_CASE("an append tells its channel once the entries stand") {
         CHECK(std::count(ear->begin(), ear->end(), "a fenced one tells nothing") == 0);
     });
 }
+
+TEST_CASE("who listens and then reads misses no word of a later change") {
+    on_every_engine([](engine& on) -> task<> {
+        auto& s = on.get();
+        auto ear = std::make_shared<words>();
+        s.on_word(
+            [ear](std::string_view channel, std::string_view) { ear->emplace_back(channel); }, [] {}
+        );
+        s.listen("ready");
+        bool ready = co_await heard(on, *ear, "ready", "x");
+        CHECK(ready);
+        for (int i = 0; i < 50; ++i) {
+            auto channel = "c" + std::to_string(i);
+            s.listen(channel);
+            auto got = co_await s.get("k");
+            good(got);
+            s.publish(channel, "x");
+            auto until = aio::test::late();
+            while (ear->back() != channel && aio::clock::now() < until)
+                co_await aio::pause(1ms);
+            REQUIRE(ear->back() == channel);
+        }
+    });
+}

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <netinet/in.h>
 #include <spawn.h>
 #include <stdexcept>
@@ -77,8 +78,8 @@ int run_program(const std::vector<std::string>& words) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-redis_server::redis_server(words more, std::string program)
-    : more_(std::move(more)), program_(std::move(program)) {
+redis_server::redis_server(words more, std::string sentinel)
+    : more_(std::move(more)), sentinel_(std::move(sentinel)) {
     std::string name = (std::filesystem::temp_directory_path() / "sluice-redis-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for redis-server");
     folder_ = name;
@@ -92,9 +93,12 @@ redis_server::~redis_server() {
 }
 
 void redis_server::launch() {
-    words all{program_};
-    bool sentinel = program_ == "redis-sentinel";
-    if (sentinel) all.push_back(folder_ + "/sentinel.conf");
+    words all{"redis-server"};
+    bool sentinel = !sentinel_.empty();
+    if (sentinel) {
+        all.insert(all.end(), {folder_ + "/sentinel.conf", "--sentinel"});
+        std::ofstream(all[1]) << sentinel_; // it writes what it learns into it
+    }
     bool tls = false;
     for (const auto& word : more_)
         tls = tls || word == "--tls-port";
@@ -153,8 +157,8 @@ std::string redis_server::ask(const words& command) const {
     std::string bytes = "*" + std::to_string(command.size()) + "\r\n";
     for (const auto& word : command)
         bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
-    bytes += "QUIT\r\n"; // its +OK and the end of the connection close the answer
     if (::send(fd.number, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return {};
+    ::shutdown(fd.number, SHUT_WR); // it answers, then sees the end and closes
     std::string answer;
     char room[4096];
     for (;;) {
@@ -162,8 +166,7 @@ std::string redis_server::ask(const words& command) const {
         if (count <= 0) break;
         answer.append(room, static_cast<std::size_t>(count));
     }
-    auto end = answer.rfind("+OK\r\n");
-    return answer.substr(0, end);
+    return answer;
 }
 
 } // namespace sluice::state::test

@@ -16,7 +16,8 @@ public:
     using words = std::vector<std::string>;
 
     // More arguments for its command line. With "tls-port" among them it has no plain port.
-    explicit redis_server(words more = {}, std::string program = "redis-server");
+    // With a configuration it is a sentinel.
+    explicit redis_server(words more = {}, std::string sentinel = "");
     redis_server(const redis_server&) = delete;
     redis_server& operator=(const redis_server&) = delete;
     ~redis_server();
@@ -38,7 +39,7 @@ private:
     void wait_until_ready() const;
 
     words more_;
-    std::string program_;
+    std::string sentinel_;
     std::string folder_;
     std::uint16_t port_ = 0;
     pid_t pid_ = -1;
