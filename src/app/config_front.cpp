@@ -60,6 +60,9 @@ void check_public_url(const section& top, front::settings& front, problem_list& 
     }
     while (path.ends_with('/'))
         path.pop_back();
+    // What a person copies from a host's settings is the endpoint itself.
+    constexpr std::string_view endpoint = "/mcp";
+    if (path.ends_with(endpoint)) path.resize(path.size() - endpoint.size());
     front.mount_path = path;
 }
 

@@ -36,7 +36,7 @@ constexpr std::array rows{
         [](draft& d) -> slot { return text_slot{&d.out.front.public_url, "URL"}; },
         "How hosts see the gateway. Its host is allowed in Host and Origin; its path, when it has "
         "one, "
-        "is the path below which everything is served."},
+        "is the path below which everything is served; a last part /mcp is the endpoint itself."},
     row{"allowed_hosts",
         [](draft& d) -> slot { return list_slot{&d.out.front.allowed_hosts, "list of hosts"}; },
         "Values of Host that are served beside loopback names and public_url: a name (any port) or "

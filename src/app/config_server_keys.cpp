@@ -219,7 +219,8 @@ constexpr std::array key_rows{
     key_row<key>{
         "tools",
         [](key& k) -> slot { return optional_list_slot{&k.tools}; },
-        "The only tools it may use: tool, server/tool or server-tool. Left out: all of its "
+        "The only tools it may use: tool, server/tool or server-tool; what begins with a server's "
+        "name means that server's tool alone. Left out: all of its "
         "servers'."
     },
 };

@@ -58,7 +58,7 @@ runtime::runtime(aio::loop& loop, settings from)
     : loop_(loop), settings_(std::move(from)), deadlines_(loop.get_executor()),
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
-      authoriser_(settings_.policy), store_(make_store()), seals_(settings_.gateway.salt_keys),
+      authoriser_(settings_.policy, settings_.upstream.servers), store_(make_store()), seals_(settings_.gateway.salt_keys),
       ids_(salts_of_ids(settings_.gateway.salt_keys, store_->is_shared())),
       replicas_(loop, *store_, settings_.gateway.peer),
       records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),

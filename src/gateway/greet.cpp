@@ -153,7 +153,7 @@ aio::task<hello> gateway::greet_single(
     if (!link) {
         auto how = base::outcome_of(link.error());
         hello out;
-        out.http_status = mcp::http_status_of(how);
+        out.http_status = mcp::http_status_of(how, link.error());
         auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" +
                     std::string(name_of(how)) + "\"}";
         out.answer = wire::make_error(

@@ -241,7 +241,7 @@ void deliver_fault(house& in, operation& op, std::size_t server, const base::fau
     op.problem = f.message;
     const auto& name = in.names.server(server).name;
     auto data = "{\"server\":" + wire::quote(name) + ",\"outcome\":\"" + op.outcome + "\"}";
-    int status = op.scope.single ? mcp::http_status_of(how) : 0;
+    int status = op.scope.single ? mcp::http_status_of(how, f) : 0;
     deliver_error(op, mcp::code_internal, mcp::sentence_for(name, how, f), data, status);
 }
 

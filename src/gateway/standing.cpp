@@ -264,6 +264,7 @@ aio::task<> session_links::leave_level(std::size_t server, shared_link link) {
 // The shared upstream goes on: what only this session was subscribed to there ends with it.
 aio::task<> session_links::leave_shared(std::size_t server, slot& s) {
     std::vector<std::string> uris;
+    uris.reserve(s.subscriptions.size());
     for (const auto& [uri, sure] : s.subscriptions)
         uris.push_back(uri);
     co_await leave_level(server, s.link);

@@ -110,6 +110,11 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
     }
 }
 
+// An upstream that was not known to lack resources until it was asked.
+bool says_no_such_method(const wire::message& answer) {
+    return answer.kind == wire::message_kind::error && answer.view(answer.error_code) == "-32601";
+}
+
 } // namespace
 
 bool says_not_found(const wire::message& answer) {
@@ -146,11 +151,13 @@ aio::task<> call_by_uri(
         }
         op->server = in.names.server(server).name;
         op->granted = true;
-        if (!says_not_found(*answer)) {
+        bool elsewhere = says_not_found(*answer) || says_no_such_method(*answer);
+        if (!elsewhere) {
             deliver(*op, *answer);
             co_return;
         }
-        if (!last) last = std::move(*answer);
+        // Of all who do not have it, one who knows resources says it best.
+        if (!last || says_no_such_method(*last)) last = std::move(*answer);
     }
     // An upstream that could not be asked may be the one that has it: never claim "not found" then.
     if (failed) {

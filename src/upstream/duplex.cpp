@@ -70,7 +70,7 @@ private:
     std::unique_ptr<counted> place_;
 };
 
-base::result<std::unique_ptr<reply>> duplex::begin(outgoing request, bool own) {
+base::result<std::unique_ptr<reply>> duplex::begin(const outgoing& request, bool own) {
     if (!usable()) return base::fault(base::errc::unreachable, "the session has ended");
     auto place = take_place(core_);
     if (!place) return place.error();
@@ -91,7 +91,7 @@ base::result<std::unique_ptr<reply>> duplex::begin(outgoing request, bool own) {
 }
 
 aio::task<base::result<std::unique_ptr<reply>>> duplex::call(outgoing request) {
-    co_return begin(std::move(request), false);
+    co_return begin(request, false);
 }
 
 aio::task<base::result<void>> duplex::notify(std::string bytes, aio::instant) {
@@ -105,7 +105,7 @@ aio::task<base::result<void>> duplex::open_session(open_request request) {
     if (!message) co_return message.error();
     outgoing ask;
     ask.message = std::make_shared<const wire::message>(std::move(*message));
-    auto begun = begin(std::move(ask), true);
+    auto begun = begin(ask, true);
     if (!begun) co_return begun.error();
     for (;;) {
         auto step = co_await (*begun)->next(request.until);

@@ -64,7 +64,7 @@ private:
     class answer;
     friend class answer;
 
-    base::result<std::unique_ptr<reply>> begin(outgoing request, bool own);
+    base::result<std::unique_ptr<reply>> begin(const outgoing& request, bool own);
     void deliver(wire::message message);
     void deliver_note(wire::message message);
     void deliver_question(wire::message message);

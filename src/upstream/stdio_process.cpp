@@ -27,7 +27,12 @@ base::result<void> stdio_process::spawn() {
         return base::fault(base::errc::config, "local processes are not enabled");
     auto& running = *core_->around.children;
     if (settings_.max_processes != 0 && running >= settings_.max_processes)
-        return base::fault(base::errc::too_many, "stdio.max_processes are running already");
+        return base::fault(
+            base::errc::too_many,
+            std::to_string(running) +
+                " local processes run already, as many as stdio.max_processes allows; try again "
+                "when a session has ended"
+        );
     net::child_settings what;
     what.command = server.command;
     what.args = server.args;

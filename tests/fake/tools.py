@@ -134,9 +134,10 @@ async def stderr(call):
 
 
 async def fork(call):
-    """A grandchild that would live on: only a kill of the group reaches it."""
+    """A grandchild that would live on: only a kill of the group reaches it, or not even that."""
     child = await asyncio.create_subprocess_exec('sleep', '300', stdin=asyncio.subprocess.DEVNULL,
-                                                 stdout=asyncio.subprocess.DEVNULL)
+                                                 stdout=asyncio.subprocess.DEVNULL,
+                                                 start_new_session=call.arguments.get('apart', False))
     await call.text_result(str(child.pid))
 
 

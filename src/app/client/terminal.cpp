@@ -169,7 +169,7 @@ std::string two_columns(const terminal& where, const std::vector<row>& rows) {
     return out;
 }
 
-void progress_line::update(std::string progress, std::string total, std::string message) {
+void progress_line::update(std::string progress, std::string total, const std::string& message) {
     progress_ = std::move(progress);
     total_ = std::move(total);
     message_ = one_line(message);

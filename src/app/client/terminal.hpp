@@ -44,7 +44,7 @@ public:
     ~progress_line() { clear(); }
 
     // Exact number texts, as the server sent them; total is empty when it gave none.
-    void update(std::string progress, std::string total, std::string message);
+    void update(std::string progress, std::string total, const std::string& message);
     // A line of text above the bar.
     void say(const std::string& line);
     void clear();
