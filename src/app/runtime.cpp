@@ -231,7 +231,9 @@ aio::task<> runtime::share_salt() {
         }
         if (other) [[maybe_unused]]
             auto kept = co_await store_->keep("salt", life);
-        co_await aio::pause(other ? aio::duration(renewal) : aio::duration(again));
+        aio::duration rest = again;
+        if (other) rest = renewal;
+        co_await aio::pause(rest);
     }
 }
 

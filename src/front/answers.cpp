@@ -168,6 +168,7 @@ aio::task<> answer_json(net::exchange& http, int status, std::string body, extra
     net::response out;
     out.status = status;
     out.headers = json_headers(headers);
+    if (status == 503 && !out.headers.get("retry-after")) out.headers.add("Retry-After", "1");
     out.body = std::move(body);
     [[maybe_unused]] auto written = co_await http.respond(std::move(out));
 }

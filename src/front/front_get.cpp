@@ -88,13 +88,11 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
     auto handle = place ? host->handle_in(place->handle) : std::nullopt;
     base::result<std::shared_ptr<session::stream>> found =
         base::fault(base::errc::not_found, "no such stream");
-    if (handle)
-        found = co_await gateway::open_rest(through_.in(), host, *handle, place->position);
+    if (handle) found = co_await gateway::open_rest(through_.in(), host, *handle);
     if (!found) {
         auto why = because_away(found.error(), std::string());
         if (found.error().code == base::errc::not_found) {
-            why =
-                because(404, "Last-Event-ID names no stream of this session that can be resumed");
+            why = because(404, "Last-Event-ID names no stream of this session that can be resumed");
         }
         co_await turn_away(http, v, std::move(why));
         co_return;

@@ -86,7 +86,15 @@ gateway::open_session(session::identity who) {
     auto kept = co_await in_.sessions.kept()->create((*opened)->who());
     if (kept) co_return opened;
     (*opened)->end_here();
-    co_return kept.error();
+    auto why = kept.error();
+    bool away = why.code == base::errc::unreachable || why.code == base::errc::timeout;
+    if (!away) co_return why;
+    // What the store's client says names addresses.
+    co_return base::fault(
+        base::errc::unreachable,
+        "the gateway's store of sessions is away; try again in a moment",
+        503
+    );
 }
 
 // A process of its own for each session cannot leave the replica that started it.

@@ -44,10 +44,7 @@ aio::task<> follow(
 }
 
 aio::task<base::result<std::shared_ptr<session::stream>>> open_copy(
-    house& in,
-    std::shared_ptr<session::session> host,
-    std::string handle,
-    std::uint64_t position
+    house& in, std::shared_ptr<session::session> host, std::string handle, std::uint64_t position
 ) {
     auto key = session::records::log_key(host->who().key, handle);
     auto from =
@@ -70,16 +67,13 @@ aio::task<base::result<std::shared_ptr<session::stream>>> open_copy(
 
 } // namespace
 
-aio::task<base::result<std::shared_ptr<session::stream>>> open_rest(
-    house& in,
-    std::shared_ptr<session::session> host,
-    std::string handle,
-    std::uint64_t position
-) {
+aio::task<base::result<std::shared_ptr<session::stream>>>
+open_rest(house& in, std::shared_ptr<session::session> host, std::string handle) {
     auto here = host->find_stream(handle);
     if (here) co_return here;
     if (!host->is_kept()) co_return base::fault(base::errc::not_found, "no such stream");
-    auto copy = co_await open_copy(in, std::move(host), std::move(handle), position);
+    // All of it: a host may come back to this copy from an earlier place than the one it names now.
+    auto copy = co_await open_copy(in, std::move(host), std::move(handle), 0);
     co_return copy;
 }
 

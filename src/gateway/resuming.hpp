@@ -15,14 +15,10 @@
 
 namespace sluice::gateway {
 
-// The stream with that handle for a reader behind `position`. errc::not_found when there is none
-// (any more), errc::unreachable when the store is away.
-aio::task<base::result<std::shared_ptr<session::stream>>> open_rest(
-    house& in,
-    std::shared_ptr<session::session> host,
-    std::string handle,
-    std::uint64_t position
-);
+// The stream with that handle. errc::not_found when there is none (any more), errc::unreachable
+// when the store is away.
+aio::task<base::result<std::shared_ptr<session::stream>>>
+open_rest(house& in, std::shared_ptr<session::session> host, std::string handle);
 
 // The standing stream, from what nobody has read yet. errc::conflict while another GET of the
 // session, on whatever replica, reads it. Give it back with leave_standing when the GET ends.
