@@ -24,7 +24,7 @@ def up(fakes):
 
 @pytest.fixture
 def replica(gateways, up, redis):
-    return lambda **more: gateways({'up': http(up)}, salt_keys=SALT, store={'url': redis.url, **more})
+    return lambda **more: gateways({'up': http(up)}, salt_keys=SALT, store={'url': redis.url, **more}, peer_listen='127.0.0.1:0')
 
 
 def ready(gateway):
