@@ -269,8 +269,7 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
         found.push_back(it->second);
     if (found.empty() && std::find(seen_.begin(), seen_.end(), host_id) == seen_.end()) {
         if (tombstones_.size() >= remembered) tombstones_.pop_front();
-        tombstones_.push_back({host_id, std::move(reason_json), aio::clock::now() + tombstone_life}
-        );
+        tombstones_.push_back({host_id, reason_json, aio::clock::now() + tombstone_life});
         return;
     }
     for (auto& c : found) {
