@@ -41,6 +41,9 @@ install_packages() {
     }
 }
 
+# The options of build-asan/, which the sanitizer runs and the fuzz targets share.
+sanitized=(-Dsanitize=true -Dfuzz=true -Dbuildtype=debug -Doptimization=1)
+
 # build_in DIR [TARGETS] -- [MESON OPTIONS]: sets DIR up when needed, then ninja.
 build_in() {
     local dir=$1 targets=()
@@ -58,6 +61,8 @@ build_in() {
             echo "meson setup $dir failed" >&2
             return 1
         }
+    elif [ $# -gt 0 ]; then
+        meson configure "$root/$dir" "$@" >/dev/null || return 1
     fi
     ninja -C "$root/$dir" "${targets[@]}" || { echo "the build in $dir/ failed" >&2; return 1; }
 }

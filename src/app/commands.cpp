@@ -1,10 +1,10 @@
 #include "app/commands.hpp"
 
 #include "app/check_config.hpp"
-#include "app/demo_upstream.hpp"
+#include "app/client/talk.hpp"
+#include "app/demo/upstream.hpp"
 #include "app/hash_key.hpp"
 #include "app/serve.hpp"
-#include "app/talk.hpp"
 #include "base/text.hpp"
 #include "net/child.hpp"
 
@@ -80,6 +80,11 @@ void add_list_and_call(CLI::App& app, command_line& line) {
     call->add_option("--json", line.call.json, "The whole arguments object as JSON")
         ->type_name("ARGS");
     call->add_flag("--raw", line.call.raw, "Print the result's JSON, byte for byte");
+    call->add_flag(
+        "--yes,-y",
+        line.call.yes,
+        "Never ask: a question of the server is refused, and the exit status is 4"
+    );
     call->callback([&line] { line.chosen = [&line] { return call_command(line.call); }; });
 }
 

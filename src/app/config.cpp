@@ -3,11 +3,11 @@
 #include "app/config_checks.hpp"
 #include "app/config_read.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 namespace sluice::app {
 
@@ -35,6 +35,14 @@ std::optional<std::string> from_process(std::string_view name) {
     return std::string(value);
 }
 
+constexpr std::size_t largest_file = 4 * 1024 * 1024;
+
+loaded_config unreadable(const std::string& file, std::string why) {
+    loaded_config out;
+    out.problems.push_back({file, {}, {}, std::move(why), {}});
+    return out;
+}
+
 } // namespace
 
 loaded_config
@@ -50,17 +58,18 @@ parse_config(const std::string& text, const std::string& file, const environment
 loaded_config load_config(const std::string& file) {
     errno = 0;
     std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    // An empty file sets failbit on `text`, which says nothing.
-    if (in) text << in.rdbuf();
-    if (!in || in.bad() || (errno != 0 && text.str().empty())) {
-        loaded_config out;
-        out.problems.push_back(
-            {file, {}, {}, "cannot be read: " + std::string(std::strerror(errno)), {}}
-        );
-        return out;
+    std::string text;
+    std::array<char, 64 * 1024> piece{};
+    while (in && text.size() <= largest_file) {
+        in.read(piece.data(), piece.size());
+        text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
     }
-    return parse_config(text.str(), file, from_process);
+    if (in.bad() || !(in || in.eof()) || (errno != 0 && text.empty()))
+        return unreadable(file, "cannot be read: " + std::string(std::strerror(errno)));
+    // A device without an end must not fill the memory.
+    if (text.size() > largest_file)
+        return unreadable(file, "is larger than 4 MiB, the most a configuration file may have");
+    return parse_config(text, file, from_process);
 }
 
 } // namespace sluice::app

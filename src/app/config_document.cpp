@@ -88,7 +88,8 @@ private:
     struct frame {
         yaml_node node;
         YAML::anchor_t anchor;
-        std::optional<yaml_entry> pending; // key read, value to come
+        std::optional<yaml_entry> pending;             // key read, value to come
+        std::map<std::string, int, std::less<>> lines; // of each key
     };
 
     bool awaits_key() const {
@@ -137,11 +138,10 @@ private:
 
     void keep(frame& top) {
         auto& entry = *top.pending;
-        if (const auto* before = top.node.find(entry.key)) {
+        auto [before, fresh] = top.lines.emplace(entry.key, entry.where.line);
+        if (!fresh) {
             problems_.add(
-                entry.where,
-                path(),
-                "given twice; first on line " + std::to_string(before->where.line)
+                entry.where, path(), "given twice; first on line " + std::to_string(before->second)
             );
         } else {
             top.node.entries.push_back(std::move(entry));

@@ -60,6 +60,9 @@ void check_public_url(const section& top, front::settings& front, problem_list& 
     }
     while (path.ends_with('/'))
         path.pop_back();
+    // What a person copies from a host's settings is the endpoint itself.
+    constexpr std::string_view endpoint = "/mcp";
+    if (path.ends_with(endpoint)) path.resize(path.size() - endpoint.size());
     front.mount_path = path;
 }
 
@@ -83,6 +86,36 @@ void check_lists(const section& top, front::settings& front, problem_list& probl
             "allowed_origins",
             i,
             "must be scheme and host such as https://app.example.com, or *"
+        );
+    }
+}
+
+bool is_everywhere(const std::string& host) {
+    return host.empty() || host == "0.0.0.0" || host == "::";
+}
+
+void check_peer(const section& top, draft& file, problem_list& problems) {
+    auto& listen = file.out.front.peer_listen;
+    const auto& address = file.out.gateway.peer.address;
+    if (top.has("peer_address")) {
+        auto parsed = net::parse_url("http://" + address);
+        bool plain = is_host(address) && address.rfind(':') != std::string::npos;
+        if (!plain || !parsed) return top.complain(problems, "peer_address", "must be host:port");
+    }
+    if (listen.empty()) {
+        if (top.has("peer_address"))
+            top.complain(problems, "peer_address", "is of no use without peer_listen");
+        return;
+    }
+    auto parsed = parse_address(listen);
+    if (!parsed)
+        return top.complain(problems, "peer_listen", "must be address:port, [v6]:port or :port");
+    settle_localhost(listen);
+    if (address.empty() && is_everywhere(parsed->host)) {
+        top.complain(
+            problems,
+            "peer_listen",
+            "is every interface, so peer_address must say where other replicas reach it"
         );
     }
 }
@@ -140,6 +173,7 @@ void check_front(const section& top, draft& file, problem_list& problems) {
     settle_localhost(front.admin_listen);
     check_public_url(top, front, problems);
     check_lists(top, front, problems);
+    check_peer(top, file, problems);
     check_separator(top, file.out.catalog.separator, problems);
     check_stdio(top, file.out.upstream.stdio, problems);
     const auto& defaults = file.server_defaults;

@@ -36,7 +36,7 @@ constexpr std::array rows{
         [](draft& d) -> slot { return text_slot{&d.out.front.public_url, "URL"}; },
         "How hosts see the gateway. Its host is allowed in Host and Origin; its path, when it has "
         "one, "
-        "is the path below which everything is served."},
+        "is the path below which everything is served; a last part /mcp is the endpoint itself."},
     row{"allowed_hosts",
         [](draft& d) -> slot { return list_slot{&d.out.front.allowed_hosts, "list of hosts"}; },
         "Values of Host that are served beside loopback names and public_url: a name (any port) or "
@@ -67,6 +67,22 @@ constexpr std::array rows{
         "Seal what hosts are given to come back with, such as cursors; the first seals, every one "
         "opens. Left out: SLUICE_SALT_KEY, else LITELLM_SALT_KEY, of the environment. Without any, "
         "lists of several pages cannot be served."},
+
+    // Replicas
+    row{"peer_listen",
+        [](draft& d) -> slot { return text_slot{&d.out.front.peer_listen, "address"}; },
+        "Where other replicas bring requests that this one must serve; needed when the store is "
+        "shared. Signed with a key made from the salts; not for hosts."},
+    row{"peer_address",
+        [](draft& d) -> slot { return text_slot{&d.out.gateway.peer.address, "host:port"}; },
+        "Where other replicas reach peer_listen, such as ${POD_IP}:9191. Left out: peer_listen "
+        "itself, when it names an address."},
+    row{"lease",
+        [](draft& d) -> slot {
+            return duration_slot{&d.out.gateway.peer.lease, std::chrono::milliseconds(300)};
+        },
+        "A replica that was not heard of for so long is dead, and others take over what it held."},
+
     // The catalogue
     row{"separator",
         [](draft& d) -> slot { return text_slot{&d.out.catalog.separator}; },
@@ -255,7 +271,9 @@ constexpr std::array rows{
         "One message of a server."},
     row{"limits.inflight_bytes",
         [](draft& d) -> slot { return size_slot{&d.out.gateway.inflight_bytes, 1024 * 1024}; },
-        "All messages held at once by the process."},
+        "All messages held at once by the process: requests, answers being read, streams. One more "
+        "is "
+        "refused with 503, or with an error that names this setting."},
     row{"limits.name_length",
         [](draft& d) -> slot { return count_slot{&d.out.catalog.max_name, 64, 1024}; },
         "Characters of a tool's name in lists of several servers; longer ones are shortened with a "
@@ -277,10 +295,8 @@ constexpr std::array rows{
 };
 
 constexpr std::array later = std::to_array<std::string_view>({
-    "peer_listen",
     "ask_resume_grace",
     "replica*",
-    "lease*",
     "litellm_settings",
     "general_settings",
     "guardrails",

@@ -68,26 +68,34 @@ public:
         }
     }
 
+    // A prefix with its separator may not begin with another's; the separator may itself begin with
+    // what a prefix ends with: `a` and `a-` with `--`.
     void prefixes(const std::string& separator) {
+        std::map<std::string, std::size_t, std::less<>> starts;
         for (std::size_t i = 0; i < servers_.size(); ++i) {
-            for (std::size_t k = 0; k < i; ++k) {
-                const auto& mine = servers_[i].prefix();
-                const auto& other = servers_[k].prefix();
-                bool inside =
-                    mine.starts_with(other + separator) || other.starts_with(mine + separator);
-                if (!inside || mine.empty() || other.empty()) continue;
-                complain(
-                    i,
-                    servers_[i].alias.empty() ? "" : "alias",
-                    "prefix \"" + mine + "\" and prefix \"" + other + "\" (" + sections_[k].path +
-                        ") with separator \"" + separator +
-                        "\" could name the same tool; choose another alias"
-                );
+            if (!servers_[i].prefix().empty()) starts.emplace(servers_[i].prefix() + separator, i);
+        }
+        for (const auto& [start, i] : starts) {
+            for (std::size_t length = 1; length < start.size(); ++length) {
+                auto inside = starts.find(std::string_view(start).substr(0, length));
+                if (inside != starts.end()) clash(i, inside->second, separator);
             }
         }
     }
 
 private:
+    void clash(std::size_t one, std::size_t two, const std::string& separator) {
+        auto first = std::min(one, two);
+        auto second = std::max(one, two);
+        complain(
+            second,
+            servers_[second].alias.empty() ? "" : "alias",
+            "prefix \"" + servers_[second].prefix() + "\" and prefix \"" +
+                servers_[first].prefix() + "\" (" + sections_[first].path + ") with separator \"" +
+                separator + "\" could name the same tool; choose another alias"
+        );
+    }
+
     void complain(std::size_t i, std::string_view key, std::string text) {
         const auto& at = sections_[i];
         if (!key.empty()) return at.complain(problems_, key, std::move(text));

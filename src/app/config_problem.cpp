@@ -16,6 +16,10 @@ void problem_list::add(
         bool same_place = each.where.line == where.line && each.where.column == where.column;
         if (same_place && where.line > 0 && each.key == key) return;
     }
+    if (is_full()) {
+        ++more_;
+        return;
+    }
     auto at = std::upper_bound(items_.begin(), items_.end(), where, earlier);
     items_.insert(
         at,
@@ -28,6 +32,10 @@ void problem_list::add(
 }
 
 std::vector<problem> problem_list::take(const std::string& file) && {
+    if (more_ > 0) {
+        auto text = "and " + std::to_string(more_) + " more, which are not shown";
+        items_.push_back({std::string(), {}, std::string(), std::move(text), std::string()});
+    }
     for (auto& each : items_)
         each.file = file;
     return std::move(items_);

@@ -28,10 +28,15 @@ public:
     void
     add(place where, std::string key, std::string text, std::optional<std::string> suggestion = {});
     bool empty() const { return items_.empty(); }
+    // Nobody reads more: further ones are counted, not kept.
+    bool is_full() const { return items_.size() >= most; }
     std::vector<problem> take(const std::string& file) &&;
 
 private:
+    static constexpr std::size_t most = 100;
+
     std::vector<problem> items_; // in the order of the file
+    std::size_t more_ = 0;
 };
 
 // One line each, "FILE:LINE:COLUMN: KEY: what is wrong; did you mean …?", then how many there are.

@@ -19,6 +19,22 @@ void read_value(
     const slot& to, const yaml_node& node, const std::string& key, problem_list& problems
 );
 
+// The key that was perhaps meant, here or in another block.
+template <class Root>
+std::optional<std::string>
+nearest_key(const std::string& key, std::string_view within, const key_table<Root>& table) {
+    names known;
+    std::optional<std::string> elsewhere;
+    for (const auto& row : table.rows) {
+        if (row.name.ends_with("." + key)) elsewhere = row.name;
+        if (!row.name.starts_with(within)) continue;
+        auto rest = row.name.substr(within.size());
+        known.emplace_back(rest.substr(0, rest.find('.')));
+    }
+    auto near = base::nearest(key, known);
+    return near ? near : elsewhere;
+}
+
 // A map with keys of the table; `within` is where in the table we are ("limits." or empty), `path`
 // what people call the map. Keys of blocks are passed over.
 template <class Root>
@@ -40,28 +56,23 @@ void read_map(
         std::string full = dotted(path, entry.key);
         const key_row<Root>* exact = nullptr;
         bool section = false;
-        names known;
-        std::string elsewhere;
+        auto block = name + ".";
         for (const auto& row : table.rows) {
             if (row.name == name) exact = &row;
-            if (row.name.starts_with(name + ".")) section = true;
-            if (row.name.ends_with("." + entry.key)) elsewhere = row.name;
-            if (!row.name.starts_with(within)) continue;
-            auto rest = row.name.substr(within.size());
-            known.emplace_back(rest.substr(0, rest.find('.')));
+            if (row.name.starts_with(block)) section = true;
         }
         // A key may be written as one value or as a block: `store`.
         bool whole = exact != nullptr && !(section && entry.value.is_map());
         if (whole) {
             read_value(exact->where(root), entry.value, full, problems);
         } else if (section) {
-            read_map(entry.value, full, name + ".", root, table, problems);
+            read_map(entry.value, full, block, root, table, problems);
         } else if (is_later(table.later, name)) {
             problems.add(entry.where, full, "not supported yet: " + entry.key);
+        } else if (problems.is_full()) {
+            problems.add(entry.where, full, "unknown key");
         } else {
-            auto near = base::nearest(entry.key, known);
-            if (!near && !elsewhere.empty()) near = elsewhere;
-            problems.add(entry.where, full, "unknown key", near);
+            problems.add(entry.where, full, "unknown key", nearest_key(entry.key, within, table));
         }
     }
 }

@@ -123,6 +123,10 @@ constexpr std::array rows{
     row{"allow_roots",
         [](server& s) -> slot { return &s.allow_roots; },
         "Whether the server may ask for the host's roots. On stdio it makes isolation: session."},
+    row{"label_elicitation",
+        [](server& s) -> slot { return &s.label_elicitation; },
+        "Whether the text of what the server asks the person begins with the server's name in "
+        "brackets, as hosts show the gateway's own. Changes bytes; nothing else does."},
     row{"timeout",
         [](server& s) -> slot { return duration_slot{&s.timeout}; },
         "As timeouts.call, for this server.",
@@ -219,7 +223,8 @@ constexpr std::array key_rows{
     key_row<key>{
         "tools",
         [](key& k) -> slot { return optional_list_slot{&k.tools}; },
-        "The only tools it may use: tool, server/tool or server-tool. Left out: all of its "
+        "The only tools it may use: tool, server/tool or server-tool; what begins with a server's "
+        "name means that server's tool alone. Left out: all of its "
         "servers'."
     },
 };

@@ -93,6 +93,10 @@ void check_store(const section& top, draft& file, problem_list& problems) {
     if (block && url.empty()) return top.complain(problems, key, "is missing");
     store.shared = !url.empty() && url != "memory";
     if (!store.shared) return;
+    if (file.out.front.peer_listen.empty())
+        top.complain(
+            problems, key, "is shared by replicas, which need peer_listen to reach each other"
+        );
     auto wrong = read_url(url, redis);
     if (!wrong.empty()) return top.complain(problems, key, std::move(wrong));
     for (const char* file_key : {"store.ca_file", "store.cert_file", "store.key_file"}) {

@@ -1,8 +1,11 @@
 #include "app/runtime.hpp"
 
 #include "aio/within.hpp"
+#include "app/gauges.hpp"
+#include "base/text.hpp"
 #include "state/redis.hpp"
 #include "sys/log.hpp"
+#include "sys/random.hpp"
 
 #include <algorithm>
 
@@ -23,8 +26,30 @@ bool needs_children(const settings& from) {
     );
 }
 
-sys::gauge_reading reading(const char* name, const char* help, double value) {
-    return {name, help, {}, value, false};
+// A key that no configured upstream is given needs not travel between replicas.
+front::peers_settings peers_from(const settings& from) {
+    front::peers_settings out;
+    out.answer = std::max(out.answer, from.front.sse_after + out.answer / 2);
+    out.silence = 2 * from.front.keepalive + out.answer;
+    out.dropped_headers = {"x-sluice-api-key", "x-litellm-api-key"};
+    const auto& servers = from.upstream.servers;
+    bool needed = std::any_of(servers.begin(), servers.end(), [](const auto& s) {
+        return std::any_of(s.extra_headers.begin(), s.extra_headers.end(), [](const auto& name) {
+            return base::iequals(name, "authorization");
+        });
+    });
+    if (!needed) out.dropped_headers.emplace_back("authorization");
+    return out;
+}
+
+// Cursors need a configured salt; ids of sessions do not: a replica alone makes one, and several
+// share one through the store (decision 21).
+std::vector<base::secret> salts_of_ids(std::vector<base::secret> configured, bool shared) {
+    if (!configured.empty() || shared) return configured;
+    sys::log_line(sys::log_level::info, "salt")
+        .field("text", "salt_keys is not set: ids of sessions hold until this process ends");
+    configured.emplace_back(sys::random_id(32));
+    return configured;
 }
 
 } // namespace
@@ -33,8 +58,13 @@ runtime::runtime(aio::loop& loop, settings from)
     : loop_(loop), settings_(std::move(from)), deadlines_(loop.get_executor()),
       meters_(settings_.gateway.metric_tool_names),
       names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
-      authoriser_(settings_.policy), sessions_(loop.get_executor(), settings_.session),
-      store_(make_store()), seals_(settings_.gateway.salt_keys),
+      authoriser_(settings_.policy, settings_.upstream.servers), store_(make_store()),
+      seals_(settings_.gateway.salt_keys),
+      ids_(salts_of_ids(settings_.gateway.salt_keys, store_->is_shared())),
+      replicas_(loop, *store_, settings_.gateway.peer),
+      records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),
+      sessions_(loop.get_executor(), settings_.session, &records_),
+      peers_(loop, deadlines_, replicas_, ids_, meters_, peers_from(settings_)),
       pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
       house_{
@@ -46,13 +76,17 @@ runtime::runtime(aio::loop& loop, settings from)
           sessions_,
           meters_,
           pages_,
+          replicas_,
           bodies_,
           settings_.registry_digest,
           {},
           {},
-          settings_.gateway
+          settings_.gateway,
+          {}
       },
-      gateway_(house_), chores_(loop.get_executor(), "app") {}
+      gateway_(house_), chores_(loop.get_executor(), "app") {
+    bodies_.count_also(sessions_.counters().bytes);
+}
 
 runtime::~runtime() = default;
 
@@ -85,22 +119,23 @@ base::result<void> runtime::start_guard() {
     return {};
 }
 
-base::result<void> runtime::start() {
-    if (!store_made_) return store_made_;
-    auto guarded = start_guard();
-    if (!guarded) return guarded;
+void runtime::build_servers() {
     upstream::surroundings
         around{loop_, deadlines_, guard_.get(), [](std::string_view server, std::string_view text) {
                    sys::log_line(sys::log_level::info, "upstream")
                        .field("server", server)
                        .field("text", text);
                }};
+    around.bodies = &bodies_;
     for (const auto& s : settings_.upstream.servers) {
         house_.servers.push_back(
             upstream::make_server(around, s, settings_.upstream.stdio, settings_.upstream.circuit)
         );
     }
     house_.peers.resize(house_.servers.size());
+}
+
+base::result<void> runtime::listen() {
     const auto& f = settings_.front;
     front_ = std::make_unique<front::front>(gateway_, keys_, f, listens_on_loopback(f.listen));
     admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
@@ -108,23 +143,99 @@ base::result<void> runtime::start() {
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return front_->serve(http); }
     );
     auto listening = listener_->listen(f.listen);
+    if (!listening || f.admin_listen.empty()) return listening;
+    admin_listener_ = std::make_unique<net::http_server>(
+        loop_,
+        deadlines_,
+        net::http_limits{},
+        [this](net::exchange& http) { return admin_->serve(http); }
+    );
+    return admin_listener_->listen(f.admin_listen);
+}
+
+base::result<void> runtime::listen_to_peers() {
+    const auto& f = settings_.front;
+    if (f.peer_listen.empty()) return {};
+    auto limits = f.limits;
+    limits.max_header_bytes += 4096; // the claim and its signature
+    front::behind_door inside{
+        [this](net::exchange& http, policy::caller who) {
+            return front_->serve_forwarded(http, std::move(who));
+        },
+        [this](const net::request_head& head) { return front_->make_room(head); }
+    };
+    peer_door_ =
+        std::make_unique<front::peer_door>(replicas_, ids_, keys_, meters_, std::move(inside));
+    peer_listener_ =
+        std::make_unique<net::http_server>(loop_, deadlines_, limits, [this](net::exchange& http) {
+            return peer_door_->serve(http);
+        });
+    auto listening = peer_listener_->listen(f.peer_listen);
     if (!listening) return listening;
-    if (!f.admin_listen.empty()) {
-        admin_listener_ = std::make_unique<net::http_server>(
-            loop_,
-            deadlines_,
-            net::http_limits{},
-            [this](net::exchange& http) { return admin_->serve(http); }
+    if (settings_.gateway.peer.address.empty()) replicas_.be_at(peer_listener_->local_address());
+    return {};
+}
+
+base::result<void> runtime::start() {
+    if (!store_made_) return store_made_;
+    auto guarded = start_guard();
+    if (!guarded) return guarded;
+    build_servers();
+    auto listening = listen();
+    if (!listening) return listening;
+    auto reachable = listen_to_peers();
+    if (!reachable) return reachable;
+    if (!replicas_.alone()) front_->reach_others(peers_);
+    listen_to_store();
+    replicas_.start();
+    meters_.on_scrape([this] {
+        auto all = read_gauges(
+            {sessions_, *listener_, house_.servers, house_.numbers, bodies_.used(), loop_lag_}
         );
-        auto admin_listening = admin_listener_->listen(f.admin_listen);
-        if (!admin_listening) return admin_listening;
-    }
-    meters_.on_scrape([this] { return read_gauges(); });
-    store_->start();
+        double up = store_->how().up ? 1 : 0;
+        if (store_->is_shared())
+            all.push_back({"sluice_store_up", "1 = the store answers", {}, up, false});
+        return all;
+    });
     gateway_.learn_peers();
     auto lag = measure_lag();
     chores_.spawn(std::move(lag));
     return {};
+}
+
+void runtime::listen_to_store() {
+    store_->on_word(
+        [this](std::string_view channel, std::string_view word) { sessions_.heard(channel, word); },
+        [this] { sessions_.doubt_all(); }
+    );
+    store_->listen(std::string(session::session_channel));
+    store_->start();
+    sessions_.start_keeping();
+    if (ids_.can_seal()) return;
+    auto salt = share_salt();
+    chores_.spawn(std::move(salt));
+}
+
+// The first replica's random salt is everybody's; until it is known no session can be opened.
+aio::task<> runtime::share_salt() {
+    co_await aio::keep_running_when_cancelled();
+    constexpr auto life = std::chrono::hours(24 * 30);
+    constexpr auto again = std::chrono::milliseconds(200);
+    constexpr auto renewal = std::chrono::hours(1);
+    auto mine = sys::random_id(32);
+    while (!chores_.stopping()) {
+        auto other = co_await store_->put_new("salt", mine, life);
+        if (other && !ids_.can_seal()) {
+            std::vector<base::secret> salts;
+            salts.emplace_back(*other ? **other : mine);
+            ids_ = sys::sealer(salts);
+        }
+        if (other) [[maybe_unused]]
+            auto kept = co_await store_->keep("salt", life);
+        aio::duration rest = again;
+        if (other) rest = renewal;
+        co_await aio::pause(rest);
+    }
 }
 
 aio::task<> runtime::measure_lag() {
@@ -148,6 +259,8 @@ aio::task<> runtime::drain() {
     }
     co_await sessions_.shut_down();
     if (listener_) co_await listener_->drain(std::chrono::seconds(2));
+    co_await replicas_.shut_down();
+    if (peer_listener_) co_await peer_listener_->drain(std::chrono::seconds(1));
     co_await gateway_.shut_down();
     chores_.stop();
     co_await chores_.join();
@@ -161,120 +274,6 @@ std::string runtime::endpoint() const {
 
 std::string runtime::admin_address() const {
     return admin_listener_ ? "http://" + admin_listener_->local_address() : std::string();
-}
-
-std::vector<sys::gauge_reading> runtime::read_gauges() {
-    std::vector<sys::gauge_reading> all;
-    auto number = [](std::size_t n) { return static_cast<double>(n); };
-    all.push_back(reading("sluice_sessions", "Live host sessions", number(sessions_.size())));
-    all.push_back(
-        reading("sluice_streams", "Host streams being read", number(sessions_.streams_attached()))
-    );
-    all.push_back(
-        reading("sluice_calls_in_flight", "Calls under way", number(sessions_.calls_under_way()))
-    );
-    all.push_back(
-        reading("sluice_loop_lag_seconds", "How late the event loop's last tick was", loop_lag_)
-    );
-    all.push_back(
-        reading("sluice_request_bytes", "Bytes of requests under way", number(bodies_.used()))
-    );
-    if (store_->is_shared()) {
-        double up = store_->how().up ? 1 : 0;
-        all.push_back(reading("sluice_store_up", "1 = the store answers", up));
-    }
-    const auto& streams = sessions_.counters();
-    all.push_back(
-        reading("sluice_stream_bytes", "Bytes kept for hosts' streams", number(streams.bytes))
-    );
-    const auto& http = listener_->counters();
-    all.push_back(reading("sluice_connections", "Open host connections", number(http.open)));
-    auto count = [&all](
-                     const char* name,
-                     const char* help,
-                     std::vector<std::pair<std::string, std::string>> labels,
-                     std::uint64_t value
-                 ) {
-        all.push_back({name, help, std::move(labels), static_cast<double>(value), true});
-    };
-    count(
-        "sluice_progress_coalesced_total",
-        "Progress notes replaced by a newer one",
-        {},
-        streams.coalesced
-    );
-    count("sluice_notes_dropped_total", "Notes dropped at a stream's bound", {}, streams.dropped);
-    count(
-        "sluice_host_bytes_total",
-        "Bytes exchanged with hosts",
-        {{"direction", "in"}},
-        http.bytes_in
-    );
-    count(
-        "sluice_host_bytes_total",
-        "Bytes exchanged with hosts",
-        {{"direction", "out"}},
-        http.bytes_out
-    );
-    for (const auto& server : house_.servers) {
-        auto status = server->status();
-        std::pair<std::string, std::string> name{"server", server->settings().name};
-        auto gauge = [&](const char* metric, const char* help, double value) {
-            all.push_back({metric, help, {name}, value, false});
-        };
-        gauge(
-            "sluice_upstream_circuit_open",
-            "1 = open, 0.5 = half open, 0 = closed",
-            status.circuit == upstream::circuit_state::open        ? 1.0
-            : status.circuit == upstream::circuit_state::half_open ? 0.5
-                                                                   : 0.0
-        );
-        gauge("sluice_upstream_sessions", "Sessions open at the upstream", number(status.links));
-        gauge(
-            "sluice_upstream_in_flight",
-            "Requests under way at the upstream",
-            number(status.in_flight)
-        );
-        count("sluice_upstream_connects_total", "Connections made", {name}, status.connects);
-        count(
-            "sluice_upstream_reuses_total", "Requests on a kept connection", {name}, status.reuses
-        );
-        count(
-            "sluice_upstream_late_results_total",
-            "Results nobody waited for",
-            {name},
-            status.late_results
-        );
-        count(
-            "sluice_upstream_stray_messages_total",
-            "Messages that belong to no call",
-            {name},
-            status.stray_messages
-        );
-        count(
-            "sluice_upstream_dropped_notes_total",
-            "Notes of the upstream that reached nobody",
-            {name},
-            status.dropped_notes
-        );
-        count(
-            "sluice_upstream_restarts_total", "Restarts of a local process", {name}, status.restarts
-        );
-        count(
-            "sluice_upstream_bytes_total",
-            "Bytes exchanged",
-            {name, {"direction", "in"}},
-            status.bytes_in
-        );
-        count(
-            "sluice_upstream_bytes_total",
-            "Bytes exchanged",
-            {name, {"direction", "out"}},
-            status.bytes_out
-        );
-    }
-    all.push_back({"sluice_build_info", "Always 1", {{"version", SLUICE_VERSION}}, 1, false});
-    return all;
 }
 
 } // namespace sluice::app

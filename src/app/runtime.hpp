@@ -9,7 +9,10 @@
 #include "base/result.hpp"
 #include "front/admin.hpp"
 #include "front/front.hpp"
+#include "front/peer_door.hpp"
+#include "front/peers.hpp"
 #include "gateway/gateway.hpp"
+#include "gateway/replicas.hpp"
 #include "net/child.hpp"
 #include "net/http_server.hpp"
 #include "policy/access.hpp"
@@ -39,10 +42,14 @@ public:
 
 private:
     base::result<void> start_guard();
+    void build_servers();
+    base::result<void> listen();
+    base::result<void> listen_to_peers();
+    void listen_to_store();
+    aio::task<> share_salt();
     std::unique_ptr<state::store> make_store();
     // "" when requests can be served, else why not.
     std::string why_unready();
-    std::vector<sys::gauge_reading> read_gauges();
     aio::task<> measure_lag();
 
     aio::loop& loop_;
@@ -54,18 +61,24 @@ private:
     catalog::index lists_;
     policy::keyring keys_;
     policy::authoriser authoriser_;
-    session::registry sessions_;
     base::result<void> store_made_;
     std::unique_ptr<state::store> store_;
     bool store_seen_ = false; // it was up once
-    sys::sealer seals_;
+    sys::sealer seals_;       // cursors: only under a configured salt
+    sys::sealer ids_;         // ids of sessions, events and questions, and the peers' signatures
+    gateway::replicas replicas_;
+    session::records records_;
+    session::registry sessions_;
+    front::peers peers_;
     gateway::pager pages_;
     sys::budget bodies_;
     gateway::house house_;
     gateway::gateway gateway_;
     std::unique_ptr<front::front> front_;
     std::unique_ptr<front::admin> admin_;
+    std::unique_ptr<front::peer_door> peer_door_;
     std::unique_ptr<net::http_server> listener_;
+    std::unique_ptr<net::http_server> peer_listener_;
     std::unique_ptr<net::http_server> admin_listener_;
     aio::nursery chores_;
     double loop_lag_ = 0; // seconds, the worst of the last interval

@@ -1,5 +1,6 @@
 #include "app/serve.hpp"
 
+#include "app/allocator.hpp"
 #include "app/config.hpp"
 #include "app/runtime.hpp"
 #include "sys/log.hpp"
@@ -42,6 +43,7 @@ void finish(aio::loop& loop, const bool& drained) {
 } // namespace
 
 int serve(const std::string& config_file) {
+    keep_more_blocks_at_hand();
     auto loaded = load_config(config_file);
     if (!loaded.ok()) {
         std::fputs(render(loaded.problems).c_str(), stderr);

@@ -146,6 +146,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
     std::optional<std::string> found;
     for (const auto& candidate : candidates) {
+        auto longer = std::max(word.size(), candidate.size());
+        if (longer - std::min(word.size(), candidate.size()) >= best) continue;
         auto d = distance(word, candidate);
         if (d >= best) continue;
         best = d;

@@ -4,26 +4,25 @@
 
 namespace sluice::catalog {
 
-void index::learn(std::size_t server, std::string_view list_key, known_list list) {
+void index::learn(const viewpoint& from, std::string_view list_key, known_list list) {
     list.read_at = aio::clock::now();
-    lists_[{server, std::string(list_key)}] = std::move(list);
+    lists_.put({from, std::string(list_key)}, std::move(list));
 }
 
 void index::forget(std::size_t server) {
-    std::erase_if(lists_, [&](const auto& entry) { return entry.first.first == server; });
+    lists_.erase_if([&](const auto& key) { return key.first.server == server; });
 }
 
-const known_list* index::find(std::size_t server, std::string_view list_key) const {
-    auto it = lists_.find({server, std::string(list_key)});
-    if (it == lists_.end() || it->second.read_at + fresh_for_ < aio::clock::now()) return nullptr;
-    return &it->second;
+const known_list* index::find(const viewpoint& from, std::string_view list_key) {
+    const auto* known = lists_.find({from, std::string(list_key)});
+    if (known == nullptr || known->read_at + fresh_for_ < aio::clock::now()) return nullptr;
+    return known;
 }
 
-bool index::ever_had(std::size_t server, std::string_view list_key, std::string_view native) const {
-    auto it = lists_.find({server, std::string(list_key)});
-    if (it == lists_.end()) return false;
-    const auto& names = it->second.natives;
-    return std::find(names.begin(), names.end(), native) != names.end();
+bool index::ever_had(const viewpoint& from, std::string_view list_key, std::string_view native) {
+    const auto* known = lists_.find({from, std::string(list_key)});
+    if (known == nullptr) return false;
+    return std::find(known->natives.begin(), known->natives.end(), native) != known->natives.end();
 }
 
 } // namespace sluice::catalog

@@ -1,14 +1,13 @@
 // What is known of the upstreams' lists: the native names of each, and whether the list was read to
 // its end in one page. Bare names route from here, and only when every permitted list is complete.
-// Keyed by server and list; upstream identity is one per server while credentials are static.
+// Keyed by viewpoint and list: a server may list other things to other credentials.
 #pragma once
 
 #include "aio/task.hpp"
-#include "catalog/directory.hpp"
+#include "base/recent_map.hpp"
+#include "catalog/viewpoint.hpp"
 
 #include <chrono>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,17 +25,18 @@ class index {
 public:
     explicit index(aio::duration fresh_for = std::chrono::seconds(30)) : fresh_for_(fresh_for) {}
 
-    void learn(std::size_t server, std::string_view list_key, known_list list);
+    void learn(const viewpoint& from, std::string_view list_key, known_list list);
+    // Every list of that server, whoever read it.
     void forget(std::size_t server);
-    // Null when never read or too old.
-    const known_list* find(std::size_t server, std::string_view list_key) const;
+    // Null when never read, too old, or pushed out by others. Good until the next learn or forget.
+    const known_list* find(const viewpoint& from, std::string_view list_key);
 
     // Whether that name stood in the list when it was last read, however long ago.
-    bool ever_had(std::size_t server, std::string_view list_key, std::string_view native) const;
+    bool ever_had(const viewpoint& from, std::string_view list_key, std::string_view native);
 
 private:
     aio::duration fresh_for_;
-    std::map<std::pair<std::size_t, std::string>, known_list> lists_;
+    base::recent_map<std::pair<viewpoint, std::string>, known_list> lists_{most_remembered};
 };
 
 } // namespace sluice::catalog

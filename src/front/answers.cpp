@@ -19,7 +19,12 @@ net::fields json_headers(extra_headers& headers) {
 }
 
 std::string event_id(const session::stream& s, std::uint64_t position) {
-    return s.handle() + "." + std::to_string(position);
+    return s.public_handle() + "." + std::to_string(position);
+}
+
+// Sealing costs, so a stream is named only once it has events.
+void name_stream(const session::session& host, session::stream& s) {
+    if (s.public_handle().empty()) s.be_known_as(host.public_handle(s.handle()));
 }
 
 // One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as
@@ -50,6 +55,13 @@ private:
 // One write carries all that is ready, up to this: a write for each note costs more than the note.
 constexpr std::size_t bytes_per_write = 64 * 1024;
 
+// Results and questions are in the store before the host has them: it may lose us right after.
+constexpr auto secure_time = std::chrono::seconds(1);
+
+bool must_be_secured(const session::event& e) {
+    return e.kind == session::event_kind::final || e.kind == session::event_kind::question;
+}
+
 // True when the event is the last that this connection carries.
 bool append_event(std::string& text, const session::stream& s, const session::event& e) {
     if (e.kind != session::event_kind::pause) {
@@ -65,18 +77,25 @@ aio::task<bool> write_events(net::exchange& http, session::stream& s, const sett
     for (bool last = false; !last;) {
         auto got = co_await s.next(aio::clock::now() + front.keepalive);
         std::string text;
+        bool weighty = false;
         if (!got) {
             if (got.error().code != base::errc::timeout) co_return false;
             text = wire::comment("keep-alive");
         } else if (*got == nullptr) {
             co_return true;
         } else {
+            weighty = must_be_secured(**got);
             last = append_event(text, s, **got);
         }
         while (!last && text.size() < bytes_per_write) {
             const auto* more = s.try_next();
             if (more == nullptr) break;
+            weighty = weighty || must_be_secured(*more);
             last = append_event(text, s, *more);
+        }
+        if (weighty && s.is_kept()) {
+            bool ours = co_await s.secure(aio::clock::now() + secure_time);
+            if (!ours) co_return false;
         }
         auto written = co_await http.write(std::move(text));
         if (!written) co_return false;
@@ -149,6 +168,7 @@ aio::task<> answer_json(net::exchange& http, int status, std::string body, extra
     net::response out;
     out.status = status;
     out.headers = json_headers(headers);
+    if (status == 503 && !out.headers.get("retry-after")) out.headers.add("Retry-After", "1");
     out.body = std::move(body);
     [[maybe_unused]] auto written = co_await http.respond(std::move(out));
 }
@@ -195,6 +215,7 @@ aio::task<> answer_stream(
         from->rewind();
         first = co_await from->next(aio::clock::now());
     }
+    if (rules.explained) explain_route(*rules.explained, rules.headers);
     bool only_finals = first && *first != nullptr && (*first)->kind == session::event_kind::final &&
                        (!rules.batch || from->done());
     if (only_finals && from->done() && from->holds_only_finals()) {
@@ -204,6 +225,8 @@ aio::task<> answer_stream(
         co_return;
     }
     from->rewind();
+    co_await host->keep_stream(from);
+    name_stream(*host, *from);
     std::string prime;
     // A call cancelled before it said anything leaves an empty stream, without anything to resume.
     bool silent = from->done() && from->last_position() == 0;
@@ -226,6 +249,7 @@ aio::task<> serve_events(
     reading held(*from);
     counted_get counted(*host);
     host->touch();
+    name_stream(*host, *from);
     std::string prime;
     // A resumed R4 stream begins with an id, or stock clients lose their place.
     if (mcp::allows_priming(rules.revision))

@@ -5,6 +5,7 @@
 
 #include "aio/task.hpp"
 #include "front/settings.hpp"
+#include "gateway/operation.hpp"
 #include "mcp/revision.hpp"
 #include "net/http_server.hpp"
 #include "session/session.hpp"
@@ -40,7 +41,12 @@ struct stream_rules {
     mcp::revision revision;
     bool batch = false; // gather the finals into one array when JSON is possible
     extra_headers headers;
+    // Set when the head of the answer is to tell where this request went.
+    std::shared_ptr<const gateway::operation> explained = nullptr;
 };
+
+// Server and native name of a request that was let go up, as far as it is known by now.
+void explain_route(const gateway::operation& op, extra_headers& headers);
 
 // Serves a POST's stream to its end (or to the loss of the connection: then the stream stays).
 aio::task<> answer_stream(

@@ -5,12 +5,15 @@
 #include "aio/task.hpp"
 #include "front/answers.hpp"
 #include "front/guard.hpp"
+#include "front/peers.hpp"
 #include "front/routes.hpp"
 #include "front/settings.hpp"
 #include "gateway/gateway.hpp"
+#include "mcp/errors.hpp"
 #include "net/http_server.hpp"
 #include "policy/keyring.hpp"
 #include "sys/meters.hpp"
+#include "wire/message.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -20,11 +23,34 @@
 
 namespace sluice::front {
 
+// Why a request is not served.
+struct refusal {
+    int status = 400;
+    std::string text;
+    int code = mcp::code_invalid_request;
+    std::string_view reason; // one word, for the log and the metric; empty = the status's own
+    std::string id = {};     // of the request, JSON text; empty = null
+    int retry_after = 0;     // seconds; 0 = none said
+};
+refusal because(int status, std::string text, std::string id = {});
+// The same, and when the store was away a 503 that says so and when to try again.
+refusal because_away(const base::fault& f, std::string id);
+// With the fault's own status and reason; the code is the caller's.
+refusal because(const base::fault& f, std::string id = {});
+
 class front {
 public:
     front(gateway::gateway& through, const policy::keyring& keys, settings from, bool loopback);
 
     aio::task<> serve(net::exchange& http);
+
+    // For what another replica must serve; without it there is none. Outlives this.
+    void reach_others(peers& by) { peers_ = &by; }
+    // A host's request that another replica passed on: who it is is known, Host and Origin were
+    // looked at there. It goes no further.
+    aio::task<> serve_forwarded(net::exchange& http, policy::caller who);
+    // Room for the body of a request within gateway.inflight_bytes; null when there is none.
+    std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
 
 private:
     // What every endpoint knows before it looks at the method.
@@ -32,14 +58,64 @@ private:
         policy::caller who;
         catalog::scope where;
         endpoint at = endpoint::streamable;
-        extra_headers headers; // CORS and debugging, for whatever answer
+        bool debug = false;          // the host asked how its request is resolved
+        bool looked_for_key = false; // or was turned away before
+        extra_headers headers;       // CORS and debugging, for whatever answer
         std::shared_ptr<const net::fields> upward;
         std::shared_ptr<sys::budget::share> held; // room for the body, as long as it is under way
+        bool forwarded = false;                   // it came through another replica
     };
 
-    aio::task<base::result<visit>> admit(net::exchange& http);
+    using shared_message = std::shared_ptr<const wire::message>;
+    using shared_session = std::shared_ptr<session::session>;
+
+    // front_admit.cpp: who comes, where to, and whether that may be.
+    base::result<void> admit(const net::request_head& head, visit& v) const;
+    base::result<void> identify(const net::request_head& head, visit& v) const;
+    base::result<void>
+    find_scope(const net::request_head& head, std::string_view names, visit& v) const;
+    // front_explain.cpp: what `x-sluice-debug: true` is answered with; names that the key may see.
+    void explain(visit& v, const net::request_head& head) const;
+    std::string explain_key(const visit& v, const net::request_head& head) const;
+    extra_headers cors(const net::request_head& head) const;
+    aio::task<> serve_visit(net::exchange& http, visit v);
+
+    // front_hop.cpp: lets that replica serve this request, and gives the host its answer.
+    aio::task<> pass_on(net::exchange& http, const visit& v, std::string replica, std::string body);
+    // A message of this request to that replica alone, or to every other live one, at once.
+    aio::task<base::result<void>>
+    tell(const net::request_head& head, const visit& v, std::string replica, std::string body);
+    aio::task<told> tell_others(const net::request_head& head, const visit& v, std::string body);
+
+    // The one way a request is turned away: answer, metric, log line.
+    aio::task<> turn_away(net::exchange& http, const visit& v, refusal why);
+    // front_session.cpp. The session a request names; null when the host has its answer: was told
+    // why not, or served elsewhere. `id` is the request's, for a refusal; `body` what another
+    // replica would need.
+    aio::task<shared_session>
+    session_of(net::exchange& http, visit& v, std::string id, std::string body);
+    aio::task<shared_session>
+    adopt(net::exchange& http, visit& v, std::string token, std::string id, std::string body);
+    aio::task<bool> serve_at_home(
+        net::exchange& http,
+        const visit& v,
+        session::registry::adopted where,
+        std::string token,
+        std::string body
+    );
+    bool serves(const session::session& host, const visit& v) const;
+    // Gives a notification or a response to whom it is for, here or on another replica.
+    aio::task<base::result<void>>
+    hand_over(const net::request_head& head, const visit& v, shared_session host, shared_message m);
+    std::string text_for_others(const wire::message& m) const;
+    // The body as a message; null when the host was told why not.
+    aio::task<shared_message> read_message(net::exchange& http, const visit& v, std::string body);
+
     aio::task<> serve_post(net::exchange& http, visit v);
     aio::task<> serve_get(net::exchange& http, visit v);
+    aio::task<> serve_standing(net::exchange& http, visit v, shared_session host);
+    aio::task<>
+    serve_rest(net::exchange& http, visit v, shared_session host, std::string last_event_id);
     aio::task<> serve_delete(net::exchange& http, visit v);
     aio::task<> serve_options(net::exchange& http);
 
@@ -47,48 +123,30 @@ private:
     aio::task<> serve_legacy(net::exchange& http, visit v);
     aio::task<> serve_sse(net::exchange& http, visit v);
     aio::task<> serve_sse_post(net::exchange& http, visit v);
-    void accept_sse(
-        visit v,
-        std::shared_ptr<session::session> host,
-        std::shared_ptr<const wire::message> m,
-        aio::instant arrived
-    );
-    aio::task<> greet_sse(
-        visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
-    );
+    void accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
+    aio::task<> greet_sse(visit v, shared_session host, shared_message m);
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
+    aio::task<> serve_note(net::exchange& http, visit v, shared_session host, shared_message m);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
-    aio::task<>
-    serve_initialize(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
-    aio::task<> serve_request(
-        net::exchange& http,
-        visit v,
-        std::shared_ptr<session::session> host,
-        std::shared_ptr<const wire::message> m
-    );
-    aio::task<>
-    serve_without_session(net::exchange& http, visit v, std::shared_ptr<const wire::message> m);
+    aio::task<> serve_initialize(net::exchange& http, visit v, shared_message m);
+    aio::task<> serve_request(net::exchange& http, visit v, shared_session host, shared_message m);
+    aio::task<> serve_without_session(net::exchange& http, visit v, shared_message m);
 
-    // The session a request names; a fault carries the status it deserves in http_status.
-    base::result<std::shared_ptr<session::session>>
-    find_session(const net::request_head& head, const visit& v);
-    base::result<void> begin(
+    base::result<shared_session> find_session(const net::request_head& head, const visit& v);
+    base::result<std::shared_ptr<const gateway::operation>> begin(
         const visit& v,
-        std::shared_ptr<session::session> host,
+        shared_session host,
         std::shared_ptr<session::stream> out,
-        std::shared_ptr<const wire::message> m,
+        shared_message m,
         std::uint32_t number,
         aio::instant arrived
     );
-    void explain(visit& v, const net::request_head& head) const;
     // The body of a POST, with room for it held in `v`; nothing when the host was told why not.
     aio::task<std::optional<std::string>> receive(net::exchange& http, visit& v);
-    // Room for the body of a request within gateway.inflight_bytes; null when there is none.
-    std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
-    extra_headers cors(const net::request_head& head) const;
 
     gateway::gateway& through_;
+    peers* peers_ = nullptr;
     const policy::keyring& keys_;
     settings settings_;
     guard guard_;

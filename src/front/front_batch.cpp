@@ -34,28 +34,17 @@ base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::s
 aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
     auto all = parse_all(body);
     if (!all) {
-        co_await refuse(
-            http, 400, mcp::rpc_code_of(all.error()), all.error().message, std::string(), v.headers
-        );
+        auto why = because(all.error());
+        why.status = 400;
+        why.code = mcp::rpc_code_of(all.error());
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    auto host = find_session(http.head(), v);
-    if (!host) {
-        const auto& f = host.error();
-        int status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
-        co_await refuse(
-            http, status, mcp::code_invalid_request, f.message, std::string(), v.headers
-        );
-        co_return;
-    }
-    if (!mcp::allows_batch((*host)->who().revision)) {
-        co_await refuse(
-            http,
-            400,
-            mcp::code_invalid_request,
-            "batches exist only at protocol revision 2025-03-26",
-            std::string(),
-            v.headers
+    auto host = co_await session_of(http, v, std::string(), std::move(body));
+    if (!host) co_return;
+    if (!mcp::allows_batch(host->who().revision)) {
+        co_await turn_away(
+            http, v, because(400, "batches exist only at protocol revision 2025-03-26")
         );
         co_return;
     }
@@ -64,23 +53,25 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
         requests += m->is_request() ? 1U : 0U;
     // Cancels overtake: they are taken before the batch's own requests start.
     for (auto& m : *all) {
-        if (!m->is_request()) through_.take(**host, *m);
+        if (m->is_request()) continue;
+        // One that cannot be handed over is lost to its call alone; the others are answered.
+        [[maybe_unused]] auto done = co_await hand_over(http.head(), v, host, m);
     }
     if (requests == 0) {
         co_await answer_empty(http, 202, std::move(v.headers));
         co_return;
     }
-    auto out = (*host)->open_stream(requests);
+    auto out = host->open_stream(requests);
     std::uint32_t number = 0;
     for (auto& m : *all) {
         if (!m->is_request()) continue;
-        auto begun = begin(v, *host, out, m, number++, http.arrived());
+        auto begun = begin(v, host, out, m, number++, http.arrived());
         if (begun) continue;
         out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
         );
     }
-    stream_rules rules{settings_, (*host)->who().revision, true, std::move(v.headers)};
-    co_await answer_stream(http, *host, std::move(out), std::move(rules));
+    stream_rules rules{settings_, host->who().revision, true, std::move(v.headers)};
+    co_await answer_stream(http, host, std::move(out), std::move(rules));
 }
 
 } // namespace sluice::front

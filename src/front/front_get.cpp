@@ -2,6 +2,7 @@
 // Spec: Streamable HTTP, "Listening for Messages", "Resumability and Redelivery"; decision 6.
 #include "base/text.hpp"
 #include "front/front.hpp"
+#include "gateway/resuming.hpp"
 #include "mcp/errors.hpp"
 
 #include <limits>
@@ -23,87 +24,83 @@ std::optional<event_place> parse_event_id(std::string_view id) {
     return event_place{std::string(id.substr(0, dot)), *position};
 }
 
+// Holds the place of a reader for all replicas to know, as long as it lives.
+class announced {
+public:
+    announced(std::shared_ptr<session::session> host, std::string handle)
+        : host_(std::move(host)), handle_(std::move(handle)) {
+        gateway::announce_reader(*host_, handle_, true);
+    }
+    announced(const announced&) = delete;
+    announced& operator=(const announced&) = delete;
+    ~announced() { gateway::announce_reader(*host_, handle_, false); }
+
+private:
+    std::shared_ptr<session::session> host_;
+    std::string handle_;
+};
+
 } // namespace
 
 aio::task<> front::serve_get(net::exchange& http, visit v) {
     const auto& head = http.head();
     if (!accepts(head.headers, "text/event-stream")) {
-        co_await refuse(
-            http,
-            406,
-            mcp::code_invalid_request,
-            "Accept must list text/event-stream",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(406, "Accept must list text/event-stream"));
         co_return;
     }
-    auto host = find_session(head, v);
-    if (!host) {
-        const auto& f = host.error();
-        int status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
-        co_await refuse(
-            http, status, mcp::code_invalid_request, f.message, std::string(), v.headers
+    auto host = co_await session_of(http, v, std::string(), std::string());
+    if (!host) co_return;
+    if (host->gets >= through_.in().sessions.bounds().streams_per_session) {
+        auto why = because(
+            429, "this session has as many streams open as limits.streams_per_session allows"
         );
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    const auto& session = *host;
-    const auto& bounds = through_.in().sessions.bounds();
-    if (session->gets >= bounds.streams_per_session) {
-        co_await refuse(
-            http,
-            429,
-            mcp::code_invalid_request,
-            "this session has as many streams open as limits.streams_per_session allows",
-            std::string(),
-            v.headers
-        );
-        co_return;
-    }
-    stream_rules rules{settings_, session->who().revision, false, v.headers};
     auto last = head.headers.get("last-event-id");
-    if (!last) {
-        session->standing();
-        auto standing = session->find_stream("0");
-        if (standing->attached()) {
-            co_await refuse(
-                http,
-                409,
-                mcp::code_invalid_request,
-                "this session has an open GET stream already",
-                std::string(),
-                v.headers
-            );
-            co_return;
+    if (last) {
+        co_await serve_rest(http, std::move(v), std::move(host), std::string(*last));
+    } else {
+        co_await serve_standing(http, std::move(v), std::move(host));
+    }
+}
+
+aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session host) {
+    auto& in = through_.in();
+    auto standing = co_await gateway::open_standing(in, host);
+    if (!standing) {
+        auto why = because_away(standing.error(), std::string());
+        if (standing.error().code == base::errc::conflict) why.status = 409;
+        co_await turn_away(http, v, std::move(why));
+        co_return;
+    }
+    through_.listens(*host);
+    stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
+    auto from = (*standing)->next_unsent() - 1;
+    co_await serve_events(http, host, *standing, from, false, std::move(rules));
+    co_await gateway::leave_standing(in, host);
+}
+
+// The rest of a stream whose connection broke, from the event after that id.
+aio::task<>
+front::serve_rest(net::exchange& http, visit v, shared_session host, std::string last_event_id) {
+    auto place = parse_event_id(last_event_id);
+    auto handle = place ? host->handle_in(place->handle) : std::nullopt;
+    base::result<std::shared_ptr<session::stream>> found =
+        base::fault(base::errc::not_found, "no such stream");
+    if (handle) found = co_await gateway::open_rest(through_.in(), host, *handle);
+    if (!found) {
+        auto why = because_away(found.error(), std::string());
+        if (found.error().code == base::errc::not_found) {
+            why = because(404, "Last-Event-ID names no stream of this session that can be resumed");
         }
-        through_.listens(*session);
-        auto from = standing->next_unsent() - 1;
-        co_await serve_events(http, session, standing, from, false, std::move(rules));
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    auto place = parse_event_id(*last);
-    auto stream = place ? session->find_stream(place->handle) : nullptr;
-    if (!stream) {
-        co_await refuse(
-            http,
-            404,
-            mcp::code_invalid_request,
-            "Last-Event-ID names no stream of this session that can be resumed",
-            std::string(),
-            v.headers
-        );
-        co_return;
-    }
+    auto stream = *found;
     if (stream->done() && place->position >= stream->last_position()) {
         v.headers.emplace_back("Allow", "POST, DELETE, OPTIONS");
-        co_await refuse(
-            http,
-            405,
-            mcp::code_invalid_request,
-            "that stream has ended and was delivered",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(405, "that stream has ended and was delivered"));
         co_return;
     }
     if (stream->attached()) {
@@ -113,17 +110,12 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         co_await stream->wait_detached(aio::clock::now() + std::chrono::seconds(2));
     }
     if (stream->attached()) {
-        co_await refuse(
-            http,
-            409,
-            mcp::code_invalid_request,
-            "that stream is being read already",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(409, "that stream is being read already"));
         co_return;
     }
-    co_await serve_events(http, session, stream, place->position, true, std::move(rules));
+    announced reader(host, *handle);
+    stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
+    co_await serve_events(http, host, stream, place->position, true, std::move(rules));
 }
 
 } // namespace sluice::front

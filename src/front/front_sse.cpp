@@ -18,20 +18,21 @@ constexpr std::size_t bytes_per_write = 64 * 1024;
 // Holds the session's one stream, and ends the session whatever ends the reading.
 class only_reader {
 public:
-    explicit only_reader(std::shared_ptr<session::session> host)
-        : host_(std::move(host)), out_(host_->find_stream(host_->standing().handle())) {
+    only_reader(session::registry& of, std::shared_ptr<session::session> host)
+        : of_(of), host_(std::move(host)), out_(host_->find_stream(host_->standing().handle())) {
         out_->attach(0);
     }
     only_reader(const only_reader&) = delete;
     only_reader& operator=(const only_reader&) = delete;
     ~only_reader() {
         out_->detach();
-        host_->end();
+        of_.end_soon(host_);
     }
 
     std::shared_ptr<session::stream> stream() const { return out_; }
 
 private:
+    session::registry& of_;
     std::shared_ptr<session::session> host_;
     std::shared_ptr<session::stream> out_;
 };
@@ -93,23 +94,14 @@ aio::task<> front::serve_legacy(net::exchange& http, visit v) {
         co_await serve_sse(http, std::move(v));
     } else {
         v.headers.emplace_back("Allow", posts ? "POST, OPTIONS" : "GET, OPTIONS");
-        co_await refuse(
-            http, 405, mcp::code_invalid_request, "Method Not Allowed", std::string(), v.headers
-        );
+        co_await turn_away(http, v, because(405, "Method Not Allowed"));
     }
 }
 
 aio::task<> front::serve_sse(net::exchange& http, visit v) {
     const auto& head = http.head();
     if (head.headers.get("accept") && !accepts(head.headers, "text/event-stream")) {
-        co_await refuse(
-            http,
-            406,
-            mcp::code_invalid_request,
-            "Accept must list text/event-stream",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(406, "Accept must list text/event-stream"));
         co_return;
     }
     session::identity who;
@@ -117,15 +109,14 @@ aio::task<> front::serve_sse(net::exchange& http, visit v) {
     who.scope = v.where.path;
     who.revision = mcp::revision::r1;
     who.one_stream = true;
-    auto host = through_.in().sessions.open(std::move(who));
+    auto host = co_await through_.open_session(std::move(who));
     if (!host) {
-        int status = mcp::http_status_of(host.error());
-        co_await refuse(
-            http, status, mcp::code_invalid_request, host.error().message, std::string(), v.headers
-        );
+        auto why = because_away(host.error(), std::string());
+        if (why.status != 503) why.status = mcp::http_status_of(host.error());
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    only_reader held(*host);
+    only_reader held(through_.in().sessions, *host);
     bool open = co_await open_events(http, std::move(v.headers));
     if (!open) co_return;
     http.on_peer_gone([weak = std::weak_ptr(held.stream())] {
@@ -141,68 +132,36 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
     const auto& head = http.head();
     auto type = head.headers.get("content-type");
     if (!type || !is_json(*type)) {
-        co_await refuse(
-            http,
-            415,
-            mcp::code_invalid_request,
-            "Content-Type must be application/json",
-            std::string(),
-            v.headers
-        );
+        co_await turn_away(http, v, because(415, "Content-Type must be application/json"));
         co_return;
     }
     auto body = co_await receive(http, v);
     if (!body) co_return;
-    auto host = through_.in().sessions.find(token_in(head.query()), v.who->id);
-    if (!host || !host->who().one_stream || host->who().scope != v.where.path) {
-        co_await refuse(
-            http,
-            404,
-            mcp::code_invalid_request,
-            "no such session; it ended with its stream: open the stream again",
-            std::string(),
-            v.headers
-        );
-        co_return;
-    }
-    std::string readable_id;
-    auto parsed = wire::parse_message(std::move(*body), {}, &readable_id);
-    if (!parsed) {
-        const auto& f = parsed.error();
-        co_await refuse(
-            http, 400, mcp::rpc_code_of(f), f.message, std::move(readable_id), v.headers
-        );
-        co_return;
-    }
+    std::string token(token_in(head.query()));
+    auto host = through_.in().sessions.find(token, v.who->id);
+    if (host && !serves(*host, v)) host.reset();
+    if (!host) host = co_await adopt(http, v, std::move(token), std::string(), *body);
+    if (!host) co_return;
+    auto m = co_await read_message(http, v, std::move(*body));
+    if (!m) co_return;
     const auto& bounds = through_.in().sessions.bounds();
     auto unread = host->standing().kept_bytes();
-    if (parsed->is_request() && unread > 4 * (bounds.bytes_per_stream + bounds.resume_result_max)) {
-        co_await refuse(
-            http,
+    if (m->is_request() && unread > 4 * (bounds.bytes_per_stream + bounds.resume_result_max)) {
+        auto why = because(
             429,
-            mcp::code_internal,
             "too much on the stream is not read yet; read it first",
-            std::string(parsed->view(parsed->id)),
-            v.headers
+            std::string(m->view(m->id))
         );
+        why.code = mcp::code_internal;
+        co_await turn_away(http, v, std::move(why));
         co_return;
     }
     auto headers = v.headers;
-    accept_sse(
-        std::move(v),
-        std::move(host),
-        std::make_shared<const wire::message>(std::move(*parsed)),
-        http.arrived()
-    );
+    accept_sse(std::move(v), std::move(host), std::move(m), http.arrived());
     co_await answer_empty(http, 202, std::move(headers));
 }
 
-void front::accept_sse(
-    visit v,
-    std::shared_ptr<session::session> host,
-    std::shared_ptr<const wire::message> m,
-    aio::instant arrived
-) {
+void front::accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived) {
     if (!m->is_request()) {
         through_.take(*host, *m);
         return;
@@ -227,13 +186,11 @@ void front::accept_sse(
         );
 }
 
-aio::task<> front::greet_sse(
-    visit v, std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
-) {
+aio::task<> front::greet_sse(visit v, shared_session host, shared_message m) {
     co_await aio::keep_running_when_cancelled();
     auto hello = co_await through_.greet_in(std::move(m), host, std::move(v.where), v.upward);
     host->standing().push_final(std::move(hello.answer));
-    if (!hello.host) host->end();
+    if (!hello.host) through_.in().sessions.end_soon(host);
 }
 
 } // namespace sluice::front

@@ -74,6 +74,8 @@ bool is_json(std::string_view content_type) {
 
 bool accepts(const net::fields& headers, std::string_view media_type) {
     auto family = std::string(media_type.substr(0, media_type.find('/'))) + "/*";
+    int best = 0; // of the most specific range that fits: it alone decides (RFC 9110, 12.5.1)
+    bool taken = false;
     for (const auto& [name, value] : headers.all()) {
         if (!base::iequals(name, "accept")) continue;
         for (auto range : base::split(value, ',')) {
@@ -83,10 +85,13 @@ bool accepts(const net::fields& headers, std::string_view media_type) {
                 auto q = base::trim(p);
                 return q == "q=0" || q == "q=0.0" || q == "q=0.00" || q == "q=0.000";
             });
-            if (!zero && (type == media_type || type == family || type == "*/*")) return true;
+            int fits = type == media_type ? 3 : type == family ? 2 : type == "*/*" ? 1 : 0;
+            if (fits == 0 || fits < best) continue;
+            taken = !zero || (fits == best && taken);
+            best = fits;
         }
     }
-    return false;
+    return taken;
 }
 
 } // namespace sluice::front

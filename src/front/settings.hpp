@@ -12,9 +12,10 @@ namespace sluice::front {
 struct settings {
     std::string listen = "127.0.0.1:8080"; // host:port; ":8080" is every interface
     std::string admin_listen =
-        "127.0.0.1:9090";   // /metrics, /healthz, /readyz; empty = no admin listener
-    std::string public_url; // how hosts see us, "https://mcp.example.com/tools"; empty = unknown
-    std::string mount_path; // the path of public_url, "/tools"; empty when it has none
+        "127.0.0.1:9090";    // /metrics, /healthz, /readyz; empty = no admin listener
+    std::string peer_listen; // where other replicas come; empty = nowhere
+    std::string public_url;  // how hosts see us, "https://mcp.example.com/tools"; empty = unknown
+    std::string mount_path;  // the path of public_url, "/tools"; empty when it has none
     // Beside loopback names and public_url. "name" (any port) or "name:port", lower case.
     std::vector<std::string> allowed_hosts;
     // "https://app.example.com" or with a port; "*" allows every origin.

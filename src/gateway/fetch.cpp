@@ -61,6 +61,11 @@ shared_operation with_message(
 aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& list, part& into) {
     co_await aio::keep_running_when_cancelled();
     auto server = into.server;
+    auto grant = may_ask(in, *op, server);
+    if (!grant) {
+        into.got = grant.error();
+        co_return;
+    }
     auto until = aio::clock::now() + in.names.server(server).list_timeout;
     auto link = co_await links_of(in, *op->host).ensure(server, op->headers, until);
     if (!link) {
@@ -69,25 +74,26 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
     }
     if (!catalog::has_capability((*link)->peer().capabilities, list.capability)) {
         into.left_out = true;
-        in.lists.learn(server, list.list_key, {{}, true, {}});
+        in.lists.learn(viewpoint_of(in, *op, server), list.list_key, {{}, true, {}});
         co_return;
     }
     auto inner = with_message(op, list, list_request(list, into.cursor));
-    auto what = list_call(in, server);
+    auto what = list_call(in, std::move(*grant), server);
     auto answer = co_await ask(in, inner, std::move(what));
+    if (op->first_byte == aio::duration::zero()) op->first_byte = inner->first_byte;
     if (!answer) {
         into.got = answer.error();
         co_return;
     }
     into.got = page_of(in, *op, list, server, *answer);
-    if (into.got && into.cursor.empty()) learn(in, list, server, *into.got);
+    into.held = std::move(answer->held);
+    if (into.got && into.cursor.empty()) learn(in, *op, list, server, *into.got);
 }
 
 } // namespace
 
-request_to list_call(house& in, std::size_t server) {
-    request_to what;
-    what.server = server;
+request_to list_call(house& in, policy::grant allowed, std::size_t server) {
+    request_to what{std::move(allowed), server};
     what.silence = in.names.server(server).list_timeout;
     what.longest = in.names.server(server).list_timeout;
     what.relay_notes = false;
@@ -110,8 +116,16 @@ base::result<catalog::page> page_of(
     return catalog::read_page(answer.view(answer.result), list.list_key, rule);
 }
 
-void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page) {
-    in.lists.learn(server, list.list_key, {page.natives, !page.next_cursor, {}});
+void learn(
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const catalog::page& page
+) {
+    in.lists.learn(
+        viewpoint_of(in, op, server), list.list_key, {page.natives, !page.next_cursor, {}}
+    );
 }
 
 std::vector<part> first_pages_of(const std::vector<std::size_t>& servers) {
@@ -136,11 +150,13 @@ aio::task<> fetch_parts(
 
 aio::task<base::result<std::vector<std::string>>>
 fetch_all_names(house& in, shared_operation op, const mcp::method_info& list, std::size_t server) {
+    auto grant = may_ask(in, *op, server);
+    if (!grant) co_return grant.error();
     std::vector<std::string> names;
     std::string cursor;
     for (std::size_t page_number = 0; page_number < max_lookup_pages; ++page_number) {
         auto inner = with_message(op, list, list_request(list, cursor));
-        auto what = list_call(in, server);
+        auto what = list_call(in, *grant, server);
         auto answer = co_await ask(in, inner, std::move(what));
         op->waited += inner->waited - op->waited;
         if (!answer) co_return answer.error();

@@ -19,7 +19,8 @@ struct part {
     std::size_t server = 0;
     std::string cursor; // the upstream's, JSON text; empty = its first page
     base::result<catalog::page> got;
-    bool left_out = false; // it has no such capability
+    bool left_out = false;            // it has no such capability
+    std::shared_ptr<const void> held; // room for its bytes
 };
 
 // Fills every part, in parallel, each under its server's list_timeout; first pages teach the index.
@@ -41,8 +42,14 @@ base::result<catalog::page> page_of(
     std::size_t server,
     const wire::message& answer
 );
-void learn(house& in, const mcp::method_info& list, std::size_t server, const catalog::page& page);
+void learn(
+    house& in,
+    const operation& op,
+    const mcp::method_info& list,
+    std::size_t server,
+    const catalog::page& page
+);
 // The clocks of a list request.
-request_to list_call(house& in, std::size_t server);
+request_to list_call(house& in, policy::grant allowed, std::size_t server);
 
 } // namespace sluice::gateway

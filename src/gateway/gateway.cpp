@@ -5,6 +5,7 @@
 #include "gateway/lists.hpp"
 #include "gateway/record.hpp"
 #include "gateway/relay.hpp"
+#include "gateway/replicas.hpp"
 #include "gateway/routing.hpp"
 #include "gateway/subscriptions.hpp"
 #include "gateway/targets.hpp"
@@ -93,6 +94,7 @@ void gateway::start(shared_operation op) {
 
 aio::task<> gateway::run(shared_operation op) {
     co_await aio::keep_running_when_cancelled();
+    op->began = aio::clock::now();
     // The front of an operation: whatever goes wrong in it, its host hears of it (and the log, by
     // the nursery).
     std::exception_ptr crash;
@@ -119,7 +121,7 @@ aio::task<> gateway::run(shared_operation op) {
 aio::task<> gateway::walk(shared_operation op) {
     const auto& method = *op->method;
     bool known = method.id != mcp::method::unknown && !method.capability.empty();
-    if (!known || !anyone_has(in_, op->scope, method.capability)) {
+    if (!known || !anyone_has(in_, *op, method.capability)) {
         deliver_error(
             *op,
             mcp::code_method_not_found,
@@ -145,9 +147,36 @@ aio::task<> gateway::walk(shared_operation op) {
     }
 }
 
+aio::task<base::result<gateway::addressee>> gateway::addressee_of(
+    std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m
+) {
+    addressee here;
+    if (!host->is_kept()) co_return here;
+    bool cancels = m->is_notification() && m->method_is("notifications/cancelled");
+    auto id = cancels ? m->request_id_token() : m->id_token();
+    if (!id || (!cancels && !m->is_response())) co_return here;
+    bool known = cancels ? host->has_call(*id) : host->questions().has(*id);
+    if (known) co_return here;
+    auto record = session::records::record_key(host->who().key);
+    auto field = cancels ? session::session::call_field(*id) : session::session::ask_field(*id);
+    auto owner = co_await host->kept()->store().read_field(std::move(record), std::move(field));
+    if (!owner) co_return owner.error();
+    addressee out;
+    if (!*owner) {
+        out.everyone = cancels;
+        co_return out;
+    }
+    if (in_.replicas.is_me(**owner)) co_return here;
+    auto alive = co_await in_.replicas.find(**owner);
+    if (!alive && alive.error().code == base::errc::not_found) co_return here;
+    out.here = false;
+    out.replica = std::move(**owner);
+    co_return out;
+}
+
 void gateway::take(session::session& host, const wire::message& message) {
     if (message.is_response()) {
-        host.questions().answer(message);
+        if (!host.questions().answer(message)) in_.meters.stray_answer();
         return;
     }
     if (!message.is_notification() || !message.method_is("notifications/cancelled")) return;
@@ -161,22 +190,26 @@ void gateway::listens(session::session& host) {
 }
 
 void gateway::learn_peers() {
-    for (std::size_t i = 0; i < in_.servers.size(); ++i) {
-        if (in_.peers[i].learning || in_.peers[i].info) continue;
-        in_.peers[i].learning = true;
-        auto job = learn_peer(i);
-        background_.spawn(std::move(job));
-    }
+    for (std::size_t i = 0; i < in_.servers.size(); ++i)
+        meet(i, upstream::open_request());
 }
 
-aio::task<> gateway::learn_peer(std::size_t server) {
+void gateway::meet(std::size_t server, upstream::open_request request) {
+    auto from = viewpoint_of(in_.names.server(server), server, request);
+    if (in_.known.is_meeting(from) || in_.known.find(from) != nullptr) return;
+    in_.known.meet(from);
+    auto job = learn_peer(server, std::move(from), std::move(request));
+    background_.spawn(std::move(job));
+}
+
+aio::task<>
+gateway::learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_request request) {
     co_await aio::keep_running_when_cancelled();
-    upstream::open_request request;
     request.until = aio::clock::now() + in_.names.server(server).initialize_timeout;
     auto opened = co_await in_.servers[server]->open(std::move(request));
-    in_.peers[server].learning = false;
+    in_.known.met(from);
     if (!opened) co_return;
-    in_.peers[server].info = (*opened)->peer();
+    in_.known.learn(from, (*opened)->peer());
     const auto& s = in_.names.server(server);
     bool shared = s.kind == upstream::transport::stdio && !s.isolation_per_session;
     if (!shared) co_await (*opened)->close();

@@ -31,6 +31,9 @@ public:
     // `x-mcp-servers`: narrows a scope; an empty list means none.
     base::result<catalog::scope> narrow(catalog::scope where, std::string_view names) const;
 
+    // A session that any replica can find. errc::unreachable when the store is away.
+    aio::task<base::result<std::shared_ptr<session::session>>> open_session(session::identity who);
+
     // `initialize`: opens the host's session (and on a single-server endpoint its upstream's).
     aio::task<hello> greet(
         std::shared_ptr<const wire::message> message,
@@ -58,7 +61,16 @@ public:
 
     // Starts any other request; its answer comes on op->call's stream.
     void start(shared_operation op);
-    // A notification or a response of the host.
+    // Which replica a notification or a response is for: the one that runs the call it names, or
+    // waits for that answer. errc::unreachable when the store is away.
+    struct addressee {
+        bool here = true;
+        bool everyone = false; // the call may be on any, too young to have a record
+        std::string replica;   // else this one
+    };
+    aio::task<base::result<addressee>>
+    addressee_of(std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m);
+    // A notification or a response of the host, for this replica.
     void take(session::session& host, const wire::message& message);
 
     // The host has opened its standing stream.
@@ -73,9 +85,21 @@ public:
 private:
     aio::task<> run(shared_operation op);
     aio::task<> walk(shared_operation op);
-    aio::task<> learn_peer(std::size_t server);
-    aio::task<> know_peers(const catalog::scope& where);
-    std::string describe_aggregate(const catalog::scope& where, mcp::revision r) const;
+    bool lives_here_only(const catalog::scope& where) const;
+    // Learns in the background what a server is to those who come so; once.
+    void meet(std::size_t server, upstream::open_request request);
+    aio::task<>
+    learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_request request);
+    aio::task<> know_peers(
+        const catalog::scope& where,
+        const session::session& host,
+        const std::shared_ptr<const net::fields>& headers
+    );
+    const upstream::peer_info*
+    seen_by(const session::session& host, const net::fields* headers, std::size_t server) const;
+    std::string describe_aggregate(
+        const catalog::scope& where, const session::session& host, const net::fields* headers
+    ) const;
     aio::task<hello> welcome(
         std::shared_ptr<const wire::message> message,
         std::shared_ptr<session::session> host,

@@ -4,6 +4,7 @@
 #include "catalog/instructions.hpp"
 #include "gateway/gateway.hpp"
 #include "gateway/links.hpp"
+#include "gateway/replicas.hpp"
 #include "mcp/errors.hpp"
 
 #include <algorithm>
@@ -67,11 +68,42 @@ aio::task<hello> gateway::greet(
     if (!said) co_return refuse(*message, said.error());
     said->principal = who->id;
     said->scope = where.path;
-    auto opened = in_.sessions.open(std::move(*said));
+    if (lives_here_only(where)) said->home = in_.replicas.self();
+    auto opened = co_await open_session(std::move(*said));
     if (!opened) co_return refuse(*message, opened.error());
     auto out = co_await welcome(std::move(message), *opened, std::move(where), std::move(headers));
-    if (!out.host) (*opened)->end();
+    if (out.host) co_return out;
+    [[maybe_unused]] auto ended = co_await in_.sessions.end(*opened);
     co_return out;
+}
+
+aio::task<base::result<std::shared_ptr<session::session>>>
+gateway::open_session(session::identity who) {
+    if (who.one_stream && in_.sessions.shared()) who.home = in_.replicas.self();
+    auto opened = in_.sessions.open(std::move(who));
+    if (!opened || !in_.sessions.shared()) co_return opened;
+    // Any replica may be asked for it as soon as its id is known.
+    auto kept = co_await in_.sessions.kept()->create((*opened)->who());
+    if (kept) co_return opened;
+    (*opened)->end_here();
+    auto why = kept.error();
+    bool away = why.code == base::errc::unreachable || why.code == base::errc::timeout;
+    if (!away) co_return why;
+    // What the store's client says names addresses.
+    co_return base::fault(
+        base::errc::unreachable,
+        "the gateway's store of sessions is away; try again in a moment",
+        503
+    );
+}
+
+// A process of its own for each session cannot leave the replica that started it.
+bool gateway::lives_here_only(const catalog::scope& where) const {
+    if (!in_.sessions.shared()) return false;
+    return std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
+        const auto& settings = in_.names.server(s);
+        return settings.kind == upstream::transport::stdio && settings.isolation_per_session;
+    });
 }
 
 aio::task<hello> gateway::greet_in(
@@ -99,11 +131,11 @@ aio::task<hello> gateway::welcome(
             co_await greet_single(message, std::move(host), std::move(where), std::move(headers));
         co_return single;
     }
-    co_await know_peers(where);
+    co_await know_peers(where, *host, headers);
     hello out;
     out.host = host;
     out.answer = wire::make_result(
-        message->view(message->id), describe_aggregate(where, host->who().revision)
+        message->view(message->id), describe_aggregate(where, *host, headers.get())
     );
     co_return out;
 }
@@ -121,7 +153,7 @@ aio::task<hello> gateway::greet_single(
     if (!link) {
         auto how = base::outcome_of(link.error());
         hello out;
-        out.http_status = mcp::http_status_of(how);
+        out.http_status = mcp::http_status_of(how, link.error());
         auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" +
                     std::string(name_of(how)) + "\"}";
         out.answer = wire::make_error(
@@ -145,31 +177,47 @@ aio::task<hello> gateway::greet_single(
     co_return out;
 }
 
-aio::task<> gateway::know_peers(const catalog::scope& where) {
-    auto unknown = [&] {
-        return std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
-            return !in_.peers[s].info;
-        });
-    };
-    if (!unknown()) co_return;
-    learn_peers();
+const upstream::peer_info* gateway::seen_by(
+    const session::session& host, const net::fields* headers, std::size_t server
+) const {
+    const auto& settings = in_.names.server(server);
+    auto request = opening_for(settings, host.who(), headers);
+    return in_.known.find(viewpoint_of(settings, server, request));
+}
+
+aio::task<> gateway::know_peers(
+    const catalog::scope& where,
+    const session::session& host,
+    const std::shared_ptr<const net::fields>& headers
+) {
+    std::vector<catalog::viewpoint> strange;
+    for (auto server : where.servers) {
+        const auto& settings = in_.names.server(server);
+        auto request = opening_for(settings, host.who(), headers.get());
+        auto from = viewpoint_of(settings, server, request);
+        if (in_.known.find(from) != nullptr) continue;
+        meet(server, std::move(request));
+        strange.push_back(std::move(from));
+    }
     auto until = aio::clock::now() + in_.names.rules().initialize_wait;
     // Short naps instead of a latch per set of peers: this happens once or twice in a process's
     // life.
-    while (unknown() && aio::clock::now() < until) {
-        auto learning = std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
-            return in_.peers[s].learning;
+    while (aio::clock::now() < until) {
+        bool meeting = std::any_of(strange.begin(), strange.end(), [&](const auto& from) {
+            return in_.known.is_meeting(from);
         });
-        if (!learning) break;
+        if (!meeting) break;
         co_await aio::pause(std::chrono::milliseconds(5));
     }
 }
 
-std::string gateway::describe_aggregate(const catalog::scope& where, mcp::revision r) const {
+std::string gateway::describe_aggregate(
+    const catalog::scope& where, const session::session& host, const net::fields* headers
+) const {
     std::vector<std::string_view> capabilities;
     std::vector<catalog::section> sections;
     for (auto server : where.servers) {
-        const auto& info = in_.peers[server].info;
+        const auto* info = seen_by(host, headers, server);
         const auto& settings = in_.names.server(server);
         capabilities.push_back(info ? std::string_view(info->capabilities) : assumed_capabilities);
         auto said =
@@ -184,7 +232,10 @@ std::string gateway::describe_aggregate(const catalog::scope& where, mcp::revisi
                       ? catalog::merge_instructions(sections, rules.instructions_cap)
                       : std::string();
     return initialize_result(
-        r, catalog::merge_capabilities(capabilities, can_deliver), own_info, merged
+        host.who().revision,
+        catalog::merge_capabilities(capabilities, can_deliver),
+        own_info,
+        merged
     );
 }
 

@@ -32,11 +32,15 @@ void hearing::heard(const wire::message& note) {
         of_.list_changed(note, nullptr);
         return;
     }
-    if (may_see(note)) host_.standing().push_note(wire::rewrite(note, {}));
+    if (may_see(note)) host_.tell(wire::rewrite(note, {}));
 }
 
 void hearing::reopened() {
     of_.set_up_again(server_);
+}
+
+void hearing::missed() {
+    of_.may_have_changed(server_);
 }
 
 void hearing::lost() {

@@ -20,6 +20,7 @@ public:
 
     void heard(const wire::message& note) override;
     void reopened() override;
+    void missed() override;
     void lost() override;
 
 private:

@@ -8,6 +8,7 @@
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
 #include "gateway/pager.hpp"
+#include "gateway/peers.hpp"
 #include "gateway/settings.hpp"
 #include "mcp/methods.hpp"
 #include "net/http.hpp"
@@ -26,13 +27,22 @@
 
 namespace sluice::gateway {
 
-// What is known of one upstream without asking it: from its last `initialize`.
 struct known_peer {
-    std::optional<upstream::peer_info> info;
-    bool learning = false;
     // Host sessions subscribed to each URI: what a shared process must go on hearing of.
     std::map<std::string, std::size_t> subscribers;
+    // The log level of each host session of a shared process, which is set to the most verbose.
+    std::map<const void*, std::string> levels;
 };
+
+// What happened that has to do with other replicas; read at a scrape.
+struct replica_numbers {
+    std::uint64_t adopted_upstreams = 0; // upstream sessions taken up from the store
+    std::uint64_t replays = 0;           // streams read here that another replica writes or wrote
+    std::uint64_t orphans_resumed = 0;   // calls of dead replicas, by how they ended
+    std::uint64_t orphans_unknown = 0;
+};
+
+class replicas;
 
 // The collaborators; built by app, alive until every operation has ended.
 struct house {
@@ -44,11 +54,14 @@ struct house {
     session::registry& sessions;
     sys::meters& meters;
     pager& pages;
-    sys::budget& bodies;                                    // of hosts' requests under way
+    gateway::replicas& replicas;
+    sys::budget& bodies;                                    // of messages under way
     std::string registry;                                   // digest of the effective configuration
     std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
     std::vector<known_peer> peers;                          // same order
     settings bounds;
+    peer_book known = {};
+    replica_numbers numbers = {};
 };
 
 struct operation {
@@ -62,7 +75,9 @@ struct operation {
     aio::instant arrived;
     std::shared_ptr<sys::budget::share> held; // of house::bodies, for the message
 
-    // For the one line at the end.
+    // For the one line at the end, and for hosts that debug.
+    aio::instant began;      // its walk: until then it was queued
+    bool granted = false;    // server and tool are what the caller may see
     aio::duration waited{0}; // for upstreams
     aio::duration first_byte{0};
     std::string server; // "" on an aggregate of several

@@ -11,6 +11,8 @@ namespace sluice::gateway {
 
 namespace {
 
+constexpr auto grace = std::chrono::seconds(5);
+
 base::fault refused(std::string_view reason) {
     return {base::errc::invalid_params, std::string(reason)};
 }
@@ -92,8 +94,11 @@ std::int64_t pager::new_deadline() const {
 
 aio::task<base::result<std::string>> pager::issue(listing where, position at) {
     auto id = sys::random_id();
+    // The record outlives its cursor: what ends it is the deadline inside the cursor, to the
+    // millisecond, and not a store whose clock is another.
     auto left =
-        std::chrono::milliseconds(std::max<std::int64_t>(at.deadline_ms - sys::wall_ms(), 1));
+        std::chrono::milliseconds(std::max<std::int64_t>(at.deadline_ms - sys::wall_ms(), 0));
+    left += grace;
     auto written = write(at);
     auto stored = co_await store_.put("page:" + id, std::move(written), left);
     if (!stored) co_return stored.error();

@@ -1,5 +1,6 @@
 #include "gateway/questions.hpp"
 
+#include "gateway/replicas.hpp"
 #include "mcp/client_capabilities.hpp"
 #include "mcp/errors.hpp"
 #include "wire/message.hpp"
@@ -60,31 +61,63 @@ aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
     if (allowed && closing_) allowed = base::fault(base::errc::cancelled, "the call has ended");
     if (allowed && open_ > most_open)
         allowed = base::fault(base::errc::too_many, "too many questions are open");
-    if (!allowed) {
-        co_await refuse(request, allowed.error());
+    if (allowed) {
+        co_await put_to_host(request);
     } else {
-        auto id = request->id_token();
-        auto ask = op_->host->questions().open(*id);
-        op_->call->out().push_question(wire::rewrite(*request, {{request->id, ask->id().text()}}));
-        waiting_.emplace_back(*id, ask);
-        auto answer = co_await wait_for_host(ask);
-        std::erase_if(waiting_, [&](const auto& one) { return one.second == ask; });
-        op_->host->questions().close(*ask);
-        if (ask->is_taken_back()) {
-            withdraw(*ask, "the server takes the question back");
-            in_.meters.question_ended(request->method_text(), "taken_back");
-        } else if (answer) {
-            auto bytes = wire::rewrite(*answer, {{answer->id, request->view(request->id)}});
-            [[maybe_unused]] auto sent =
-                co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
-            in_.meters.question_ended(request->method_text(), "answered");
-        } else {
-            withdraw(*ask, answer.error().message);
-            co_await refuse(request, answer.error());
-        }
+        co_await refuse(request, allowed.error());
     }
     --open_;
     last_settled_ = aio::clock::now();
+}
+
+aio::task<> questions::put_to_host(std::shared_ptr<const wire::message> request) {
+    auto method = request->method_text();
+    auto id = request->id_token();
+    auto ask = op_->host->questions().open(*id);
+    auto field = session::session::ask_field(ask->id());
+    state::fields mine;
+    mine.emplace_back(field, in_.replicas.self());
+    co_await op_->host->write_in_record(std::move(mine));
+    auto begun = aio::clock::now();
+    in_.meters.question_put(method);
+    op_->call->out().push_question(for_host(*request, *ask));
+    waiting_.emplace_back(*id, ask);
+    auto answer = co_await wait_for_host(ask);
+    std::erase_if(waiting_, [&](const auto& one) { return one.second == ask; });
+    op_->host->questions().close(*ask);
+    std::chrono::duration<double> waited = aio::clock::now() - begun;
+    in_.meters.question_settled(method, waited.count());
+    co_await op_->host->forget_in_record(std::move(field));
+    if (ask->is_taken_back()) {
+        withdraw(*ask, "the server takes the question back");
+        in_.meters.question_ended(method, "taken_back");
+    } else if (answer) {
+        auto bytes = wire::rewrite(*answer, {{answer->id, request->view(request->id)}});
+        [[maybe_unused]] auto sent =
+            co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
+        in_.meters.question_ended(method, "answered");
+    } else {
+        withdraw(*ask, answer.error().message);
+        co_await refuse(request, answer.error());
+    }
+}
+
+// Under our id. A host shows the gateway as the server: where the configuration wants it, the text
+// that the person reads begins with the name of who really asks.
+std::string questions::for_host(const wire::message& request, const session::ask& ask) const {
+    std::vector<wire::edit> edits = {{request.id, ask.id().text()}};
+    const auto& server = in_.names.server(server_);
+    std::string label;
+    if (server.label_elicitation && request.method_is("elicitation/create")) {
+        auto text = wire::object_view(request.view(request.params)).find("message");
+        if (text && wire::kind_of(*text) == wire::kind::string) {
+            label = wire::quote("[" + server.name + "] ");
+            auto at = static_cast<std::uint32_t>(text->data() - request.bytes.data()) + 1;
+            auto inside = std::string_view(label).substr(1, label.size() - 2);
+            edits.push_back({{at, at}, inside});
+        }
+    }
+    return wire::rewrite(request, std::move(edits));
 }
 
 aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<session::ask> ask) {
@@ -106,7 +139,7 @@ aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<
             co_return base::fault(base::errc::closed, "the client's session has ended");
         if (now >= until)
             co_return base::fault(base::errc::timeout, "the client did not answer in time");
-        if (!out.attached() && out.detached_at() + grace < now) {
+        if (!out.is_read() && out.detached_at() + grace < now) {
             co_return base::fault(base::errc::closed, "the client has disconnected");
         }
     }

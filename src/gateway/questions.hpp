@@ -31,6 +31,8 @@ public:
 
 private:
     aio::task<> relay(std::shared_ptr<const wire::message> request);
+    aio::task<> put_to_host(std::shared_ptr<const wire::message> request);
+    std::string for_host(const wire::message& request, const session::ask& ask) const;
     base::result<void> may_be_asked(const wire::message& request) const;
     aio::task<base::result<wire::message>> wait_for_host(std::shared_ptr<session::ask> ask);
     void withdraw(const session::ask& ask, std::string_view reason);

@@ -21,7 +21,9 @@ std::string_view known_tool(house& in, const operation& op) {
     if (op.outcome == "ok" && op.tool.size() <= 128) return op.tool;
     for (std::size_t i = 0; i < in.names.size(); ++i) {
         if (in.names.server(i).name == op.server)
-            return in.lists.ever_had(i, "tools", op.tool) ? std::string_view(op.tool) : "other";
+            return in.lists.ever_had(viewpoint_of(in, op, i), "tools", op.tool)
+                       ? std::string_view(op.tool)
+                       : "other";
     }
     return "other";
 }
@@ -56,7 +58,9 @@ void record(house& in, const operation& op) {
     if (!op.tool.empty()) line.field("tool", base::clip(op.tool, 128));
     if (!op.problem.empty()) line.field("problem", base::clip(op.problem));
     if (!op.caller->open) line.field("key", op.caller->name);
-    line.field("total_ms", seconds(total) * 1000).field("upstream_ms", seconds(op.waited) * 1000);
+    line.field("total_ms", seconds(total) * 1000);
+    line.field("queue_ms", seconds(op.began - op.arrived) * 1000);
+    line.field("upstream_ms", seconds(op.waited) * 1000);
     line.field("first_byte_ms", seconds(op.first_byte) * 1000);
     line.field("added_ms", seconds(added) * 1000);
 }

@@ -3,9 +3,11 @@
 #include "gateway/links.hpp"
 #include "gateway/questions.hpp"
 #include "mcp/errors.hpp"
+#include "mcp/url_required.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 
 namespace sluice::gateway {
 
@@ -37,7 +39,9 @@ private:
 
 // One answer being pulled.
 struct pulling {
-    request_to what;
+    std::size_t server = 0;
+    aio::duration silence{0};
+    bool relay_notes = true;
     shared_link link;
     std::unique_ptr<upstream::reply> reply;
     aio::instant end;
@@ -48,9 +52,23 @@ struct pulling {
     aio::instant patience() {
         if (asked && asked->open() > 0) silent_since = aio::clock::now();
         if (asked) silent_since = std::max(silent_since, asked->last_settled());
-        return std::min(silent_since + what.silence, end);
+        return std::min(silent_since + silence, end);
     }
 };
+
+// What a replica that goes on with this call must know of it (orphans.cpp).
+void note_for_others(house& in, operation& op, std::size_t server, upstream::outgoing& request) {
+    auto out = op.call->shared_out();
+    out->note("server", in.names.server(server).name);
+    if (op.message->progress_token.present())
+        out->note("token", std::string(op.message->view(op.message->progress_token)));
+    request.marked = [weak = std::weak_ptr(out)](std::string mark) {
+        auto alive = weak.lock();
+        if (!alive) return;
+        alive->note("mark", std::move(mark));
+        alive->flush_notes();
+    };
+}
 
 aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op, pulling& p) {
     session::call::watch on_cancel(*op->call, [r = p.reply.get()] { r->interrupt(); });
@@ -72,8 +90,9 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
             if (early) continue;
             co_return step.error();
         }
+        if (!step->mark.empty()) op->call->out().note("mark", std::move(step->mark));
         if (step->what == upstream::step::kind::pause) {
-            if (p.what.relay_notes && mcp::allows_priming(op->host->who().revision)) {
+            if (p.relay_notes && mcp::allows_priming(op->host->who().revision)) {
                 op->call->out().push_pause(step->retry_ms);
             }
             continue;
@@ -81,14 +100,14 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         if (step->message.is_response()) co_return std::move(step->message);
         p.silent_since = aio::clock::now();
         if (step->message.is_request()) {
-            if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.what.server, p.link);
+            if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.server, p.link);
             p.asked->take(std::move(step->message));
         } else if (is_list_change(step->message)) {
-            in.lists.forget(p.what.server);
+            in.lists.forget(p.server);
             links_of(in, *op->host).list_changed(step->message, &op->call->out());
         } else if (step->message.method_is("notifications/cancelled")) {
             if (p.asked) p.asked->withdrawn(step->message);
-        } else if (p.what.relay_notes) {
+        } else if (p.relay_notes) {
             pass_note(in, *op, step->message);
         }
     }
@@ -112,12 +131,20 @@ aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pull
 
 } // namespace
 
+base::result<policy::grant> may_ask(house& in, const operation& op, std::size_t server) {
+    return in.authoriser.authorise(
+        op.caller, in.names.server(server), policy::item_kind::server, {}
+    );
+}
+
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
     const auto& server = in.servers[what.server]->settings();
+    if (what.allowed.server() != server.name || what.allowed.who() != op->caller)
+        throw std::logic_error("a request with the grant of another");
     auto end = aio::clock::now() + what.longest;
     auto first = std::min(aio::clock::now() + what.silence, end);
     waiting opening(*op);
-    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first);
+    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first, op->call);
     opening.done();
     if (!link) co_return link.error();
     if (op->call->is_cancelled())
@@ -129,6 +156,8 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     request.headers = headers_for(server, op->headers.get());
     request.again = op->method->safe_to_repeat ? upstream::repeat::once : upstream::repeat::never;
     request.until = std::min(aio::clock::now() + what.silence, end);
+    bool one_answer = op->method->how == mcp::handling::target;
+    if (one_answer && op->host->is_kept()) note_for_others(in, *op, what.server, request);
     waiting sending(*op);
     auto reply = co_await (*link)->call(std::move(request));
     sending.done();
@@ -138,7 +167,41 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
         co_return base::fault(base::errc::cancelled, "cancelled by the host");
     }
     pulling p{
-        std::move(what), std::move(*link), std::move(*reply), end, aio::clock::now(), nullptr
+        what.server,
+        what.silence,
+        what.relay_notes,
+        std::move(*link),
+        std::move(*reply),
+        end,
+        aio::clock::now(),
+        nullptr
+    };
+    auto pulled = co_await pull(in, op, std::move(p));
+    co_return pulled;
+}
+
+aio::task<base::result<wire::message>>
+ask_on(house& in, shared_operation op, std::size_t server, std::string mark) {
+    const auto& limits = in.names.server(server);
+    auto end = aio::clock::now() + limits.max_timeout;
+    auto first = std::min<aio::instant>(aio::clock::now() + limits.timeout, end);
+    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, first, op->call);
+    if (!link) co_return link.error();
+    upstream::outgoing request;
+    request.message = op->message;
+    request.until = first;
+    note_for_others(in, *op, server, request);
+    auto reply = co_await (*link)->resume(std::move(mark), std::move(request));
+    if (!reply) co_return reply.error();
+    pulling p{
+        server,
+        limits.timeout,
+        true,
+        std::move(*link),
+        std::move(*reply),
+        end,
+        aio::clock::now(),
+        nullptr
     };
     auto pulled = co_await pull(in, op, std::move(p));
     co_return pulled;
@@ -155,6 +218,13 @@ void deliver(operation& op, const wire::message& response) {
     if (!response.id.present()) {
         // An error whose sender could not read the id it answers: say it with ours.
         deliver_error(op, mcp::code_internal, "the upstream answered with an error that has no id");
+        return;
+    }
+    bool wants_visits = response.view(response.error_code) == mcp::code_url_required;
+    if (wants_visits && op.method->id == mcp::method::tools_call &&
+        op.host->who().revision < mcp::revision::r4) {
+        auto result = mcp::url_required_result(response.view(response.error));
+        finish(op, wire::make_result(op.host_id(), result));
         return;
     }
     finish(op, wire::rewrite(response, {{response.id, op.host_id()}}));
@@ -177,7 +247,7 @@ void deliver_fault(house& in, operation& op, std::size_t server, const base::fau
     op.problem = f.message;
     const auto& name = in.names.server(server).name;
     auto data = "{\"server\":" + wire::quote(name) + ",\"outcome\":\"" + op.outcome + "\"}";
-    int status = op.scope.single ? mcp::http_status_of(how) : 0;
+    int status = op.scope.single ? mcp::http_status_of(how, f) : 0;
     deliver_error(op, mcp::code_internal, mcp::sentence_for(name, how, f), data, status);
 }
 

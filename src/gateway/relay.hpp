@@ -14,16 +14,28 @@
 
 namespace sluice::gateway {
 
+// Only an authoriser makes a grant, so nothing goes to an upstream that was not allowed.
 struct request_to {
-    std::size_t server = 0;
-    std::vector<upstream::outgoing::edit> edits;
+    policy::grant allowed;
+    std::size_t server = 0; // the one that the grant names
+    std::vector<upstream::outgoing::edit> edits = {};
     aio::duration silence{0}; // between two messages of the answer
     aio::duration longest{0}; // the whole call
     bool relay_notes = true;
 };
 
-// Faults: errc::cancelled when the host cancelled (its stream has ended already).
+// Whether this caller may ask that server for things that are not narrowed one by one.
+base::result<policy::grant> may_ask(house& in, const operation& op, std::size_t server);
+
+// Faults: errc::cancelled when the host cancelled (its stream has ended already). Throws when the
+// grant is for another server or another caller.
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what);
+
+// The rest of an answer that another replica had begun to pull; `mark` is what it noted last.
+// Nothing is asked, so no grant is needed. errc::unsupported where the upstream cannot go on with
+// it.
+aio::task<base::result<wire::message>>
+ask_on(house& in, shared_operation op, std::size_t server, std::string mark);
 
 // The one response of a call, whole; nothing when the host has cancelled it meanwhile.
 void finish(operation& op, std::string response, int http_status = 0);

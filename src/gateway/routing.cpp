@@ -50,14 +50,15 @@ aio::task<base::result<catalog::route>>
 find_bare(house& in, shared_operation op, const mcp::method_info& list, std::string name) {
     std::vector<std::size_t> unread;
     for (auto server : op->scope.servers) {
-        if (in.lists.find(server, list.list_key) == nullptr) unread.push_back(server);
+        if (in.lists.find(viewpoint_of(in, *op, server), list.list_key) == nullptr)
+            unread.push_back(server);
     }
     auto parts = first_pages_of(unread);
     if (!parts.empty()) co_await fetch_parts(in, op, list, parts);
     std::vector<catalog::route> found;
     bool complete = true;
     for (auto server : op->scope.servers) {
-        const auto* known = in.lists.find(server, list.list_key);
+        const auto* known = in.lists.find(viewpoint_of(in, *op, server), list.list_key);
         if (known == nullptr || !known->complete) complete = false;
         if (known == nullptr) continue;
         for (const auto& native : known->natives) {
@@ -90,7 +91,7 @@ aio::task<base::result<std::vector<std::string>>> known_or_all_names(
     catalog::route route,
     std::string name
 ) {
-    const auto* known = in.lists.find(route.server, list.list_key);
+    const auto* known = in.lists.find(viewpoint_of(in, *op, route.server), list.list_key);
     if (known != nullptr) {
         auto it =
             std::find_if(known->natives.begin(), known->natives.end(), [&](const auto& native) {
@@ -123,10 +124,11 @@ find_named(house& in, shared_operation op, const mcp::method_info& list, std::st
     co_return *route;
 }
 
-bool anyone_has(house& in, const catalog::scope& scope, std::string_view capability) {
+bool anyone_has(house& in, const operation& op, std::string_view capability) {
     if (capability.empty()) return true;
-    return std::any_of(scope.servers.begin(), scope.servers.end(), [&](std::size_t server) {
-        const auto& info = in.peers[server].info;
+    const auto& all = op.scope.servers;
+    return std::any_of(all.begin(), all.end(), [&](std::size_t server) {
+        const auto* info = peer_of(in, op, server);
         return !info || catalog::has_capability(info->capabilities, capability);
     });
 }
@@ -136,10 +138,11 @@ candidates_for_uri(house& in, const operation& op, const std::string& uri) {
     std::vector<std::size_t> likely;
     std::vector<std::size_t> rest;
     for (auto server : op.scope.servers) {
-        const auto& info = in.peers[server].info;
+        const auto* info = peer_of(in, op, server);
         if (info && !catalog::has_capability(info->capabilities, "resources")) continue;
-        const auto* list = in.lists.find(server, "resources");
-        const auto* templates = in.lists.find(server, "resourceTemplates");
+        auto from = viewpoint_of(in, op, server);
+        const auto* list = in.lists.find(from, "resources");
+        const auto* templates = in.lists.find(from, "resourceTemplates");
         bool listed =
             list != nullptr &&
             std::find(list->natives.begin(), list->natives.end(), uri) != list->natives.end();

@@ -22,6 +22,6 @@ find_named(house& in, shared_operation op, const mcp::method_info& list, std::st
 std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, const std::string& uri);
 
 // Whether any permitted upstream has (or, unknown yet, may have) a capability.
-bool anyone_has(house& in, const catalog::scope& scope, std::string_view capability);
+bool anyone_has(house& in, const operation& op, std::string_view capability);
 
 } // namespace sluice::gateway

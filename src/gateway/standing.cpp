@@ -3,6 +3,7 @@
 #include "aio/within.hpp"
 #include "gateway/links.hpp"
 #include "mcp/errors.hpp"
+#include "mcp/log_level.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +24,21 @@ bool has_flag(std::string_view capabilities, std::string_view kind, std::string_
     return found && *found == "true";
 }
 
+// Empty where nobody has set one.
+std::string most_verbose(const std::map<const void*, std::string>& levels) {
+    std::string found;
+    for (const auto& [session, level] : levels) {
+        if (found.empty() || mcp::is_below(level, found)) found = level;
+    }
+    return found;
+}
+
 std::string uri_params(const std::string& uri) {
     return "{\"uri\":" + wire::quote(uri) + "}";
+}
+
+std::string updated(const std::string& uri) {
+    return wire::make_notification("notifications/resources/updated", uri_params(uri));
 }
 
 } // namespace
@@ -40,6 +54,7 @@ ask_quietly(shared_link link, std::string method, std::string params, aio::insta
     auto parsed = wire::parse_message(wire::make_request("0", method, params));
     upstream::outgoing request;
     request.message = std::make_shared<const wire::message>(std::move(*parsed));
+    request.own = true;
     request.until = until;
     auto reply = co_await link->call(std::move(request));
     if (!reply) co_return reply.error();
@@ -60,7 +75,8 @@ ask_quietly(shared_link link, std::string method, std::string params, aio::insta
 }
 
 bool session_links::worth_listening(const slot& s) const {
-    if (!s.subscriptions.empty()) return true;
+    // What was declared may be asked for, also on a stream of its own.
+    if (s.declares || !s.subscriptions.empty()) return true;
     const auto& can = s.link->peer().capabilities;
     bool logs = wire::object_view(can).find("logging").has_value();
     if (logs && !host_.log_level().empty()) return true;
@@ -82,14 +98,21 @@ void session_links::listen_for_level() {
 
 void session_links::listen_where_worth() {
     for (auto& [server, s] : slots_) {
-        if (s->link && s->link->usable() && worth_listening(*s)) s->link->open_standing();
+        if (s->link && s->link->usable() && worth_listening(*s)) open_standing(server);
     }
+}
+
+std::string session_links::level_for(std::size_t server) {
+    if (!is_shared(in_.names.server(server))) return host_.log_level();
+    auto& all = in_.peers[server].levels;
+    all[this] = host_.log_level();
+    return most_verbose(all);
 }
 
 void session_links::subscribing(std::size_t server, const std::string& uri) {
     auto& s = slot_of(server);
     s.subscriptions.try_emplace(uri, false);
-    if (s.link && s.link->usable()) s.link->open_standing();
+    open_standing(server);
 }
 
 void session_links::subscribed(std::size_t server, const std::string& uri, bool done) {
@@ -131,7 +154,8 @@ bool session_links::asked_for_updates(std::size_t server, const std::string& uri
     auto found = slots_.find(server);
     if (found == slots_.end()) return false;
     const auto& mine = found->second->subscriptions;
-    if (!shared) return !mine.empty();
+    // Another replica may have subscribed, in this very upstream session.
+    if (!shared) return host_.is_kept() || !mine.empty();
     return std::any_of(mine.begin(), mine.end(), [&](const auto& one) {
         return uri.starts_with(one.first);
     });
@@ -144,8 +168,10 @@ void session_links::list_changed(const wire::message& note, session::stream* cal
     auto now = aio::clock::now();
     if (!s.waiting && now >= s.quiet_until) {
         s.quiet_until = now + quiet_time;
-        auto& out = call != nullptr ? *call : host_.standing();
-        out.push_note(wire::rewrite(note, {}));
+        if (call != nullptr)
+            call->push_note(wire::rewrite(note, {}));
+        else
+            host_.tell(wire::rewrite(note, {}));
         return;
     }
     s.latest = wire::rewrite(note, {});
@@ -161,11 +187,12 @@ aio::task<> session_links::send_later(std::string method) {
     s.waiting = false;
     if (closing_) co_return;
     s.quiet_until = aio::clock::now() + quiet_time;
-    host_.standing().push_note(std::move(s.latest));
+    host_.tell(std::move(s.latest));
 }
 
 void session_links::set_up_again(std::size_t server) {
     if (closing_) return;
+    if (is_kept(server)) chores_.spawn(publish_again(server));
     bool nothing = slot_of(server).subscriptions.empty() && host_.log_level().empty();
     if (!nothing) chores_.spawn(subscribe_again(server, true));
 }
@@ -177,7 +204,7 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
     if (!link) co_return;
     auto limit = in_.names.server(server).timeout;
     if (level_too && !host_.log_level().empty())
-        co_await set_level(link, aio::clock::now() + limit);
+        co_await set_level(server, link, aio::clock::now() + limit);
     std::vector<std::string> uris;
     for (const auto& [uri, sure] : s.subscriptions) {
         if (sure) uris.push_back(uri);
@@ -188,11 +215,14 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
         [[maybe_unused]] auto answer =
             co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
         if (closing_) co_return;
-        if (!s.subscriptions.contains(uri)) continue;
-        host_.standing().push_note(
-            wire::make_notification("notifications/resources/updated", uri_params(uri))
-        );
+        if (s.subscriptions.contains(uri)) host_.tell(updated(uri));
     }
+}
+
+void session_links::may_have_changed(std::size_t server) {
+    if (closing_) return;
+    for (const auto& [uri, sure] : slot_of(server).subscriptions)
+        if (sure) host_.tell(updated(uri));
 }
 
 void session_links::come_back(std::size_t server) {
@@ -218,11 +248,26 @@ aio::task<> session_links::open_again(std::size_t server) {
     s.coming_back = false;
 }
 
+// What only this session wanted to hear is not said any more.
+aio::task<> session_links::leave_level(std::size_t server, shared_link link) {
+    auto& all = in_.peers[server].levels;
+    auto before = most_verbose(all);
+    bool had_one = all.erase(this) != 0;
+    auto now = most_verbose(all);
+    if (!had_one || now.empty() || now == before || !link || !link->usable()) co_return;
+    std::string params = "{\"level\":" + wire::quote(now) + "}";
+    auto until = aio::clock::now() + farewell;
+    [[maybe_unused]] auto answer =
+        co_await ask_quietly(std::move(link), "logging/setLevel", std::move(params), until);
+}
+
 // The shared upstream goes on: what only this session was subscribed to there ends with it.
 aio::task<> session_links::leave_shared(std::size_t server, slot& s) {
     std::vector<std::string> uris;
+    uris.reserve(s.subscriptions.size());
     for (const auto& [uri, sure] : s.subscriptions)
         uris.push_back(uri);
+    co_await leave_level(server, s.link);
     auto until = aio::clock::now() + farewell;
     for (const auto& uri : uris) {
         bool last = unsubscribed(server, uri);

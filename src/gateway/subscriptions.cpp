@@ -15,7 +15,7 @@ std::vector<std::size_t> takers(house& in, const operation& op, const std::strin
     auto found = candidates_for_uri(in, op, uri);
     if (op.scope.single) return found;
     std::erase_if(found, [&](std::size_t server) {
-        const auto& info = in.peers[server].info;
+        const auto* info = peer_of(in, op, server);
         if (!info) return false;
         auto resources = wire::object_view(info->capabilities).find("resources");
         auto flag = resources ? wire::object_view(*resources).find("subscribe") : std::nullopt;

@@ -14,9 +14,8 @@ namespace sluice::gateway {
 
 namespace {
 
-request_to plain_call(house& in, std::size_t server) {
-    request_to what;
-    what.server = server;
+request_to plain_call(house& in, policy::grant allowed, std::size_t server) {
+    request_to what{std::move(allowed), server};
     what.silence = in.names.server(server).timeout;
     what.longest = in.names.server(server).max_timeout;
     return what;
@@ -100,14 +99,20 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
         }
         co_return;
     }
-    auto what = plain_call(in, found->server);
-    if (grant->item() != *name) what.edits.push_back({target.where, wire::quote(grant->item())});
+    op->granted = true;
+    auto what = plain_call(in, std::move(*grant), found->server);
+    if (found->native != *name) what.edits.push_back({target.where, wire::quote(found->native)});
     auto answer = co_await ask(in, op, std::move(what));
     if (answer) {
         deliver(*op, *answer);
     } else {
         deliver_fault(in, *op, found->server, answer.error());
     }
+}
+
+// An upstream that was not known to lack resources until it was asked.
+bool says_no_such_method(const wire::message& answer) {
+    return answer.kind == wire::message_kind::error && answer.view(answer.error_code) == "-32601";
 }
 
 } // namespace
@@ -132,7 +137,7 @@ aio::task<> call_by_uri(
             op->caller, in.names.server(server), policy::item_kind::resource, uri
         );
         if (!grant) continue;
-        auto what = plain_call(in, server);
+        auto what = plain_call(in, std::move(*grant), server);
         if (hooks.before) hooks.before(server);
         auto answer = co_await ask(in, op, std::move(what));
         if (hooks.after) hooks.after(server, answer && answer->kind == wire::message_kind::result);
@@ -145,11 +150,14 @@ aio::task<> call_by_uri(
             continue;
         }
         op->server = in.names.server(server).name;
-        if (!says_not_found(*answer)) {
+        op->granted = true;
+        bool elsewhere = says_not_found(*answer) || says_no_such_method(*answer);
+        if (!elsewhere) {
             deliver(*op, *answer);
             co_return;
         }
-        if (!last) last = std::move(*answer);
+        // Of all who do not have it, one who knows resources says it best.
+        if (!last || says_no_such_method(*last)) last = std::move(*answer);
     }
     // An upstream that could not be asked may be the one that has it: never claim "not found" then.
     if (failed) {
@@ -168,13 +176,37 @@ aio::task<> call_by_uri(
 
 namespace {
 
-aio::task<> tell_level(house& in, shared_operation op, std::size_t server) {
+// A process that sessions share may have to say more than this host wants to hear.
+request_to level_call(house& in, const operation& op, policy::grant allowed, std::size_t server) {
+    auto what = plain_call(in, std::move(allowed), server);
+    auto level = links_of(in, *op.host).level_for(server);
+    if (level != op.host->log_level())
+        what.edits.push_back({op.message->level, wire::quote(level)});
+    return what;
+}
+
+aio::task<> tell_level(house& in, shared_operation op, policy::grant allowed, std::size_t server) {
     co_await aio::keep_running_when_cancelled();
-    auto what = plain_call(in, server);
+    auto what = level_call(in, *op, std::move(allowed), server);
     what.relay_notes = false;
     // An upstream that refuses the level keeps its own; the gateway filters by the session's
     // anyway.
     [[maybe_unused]] auto answer = co_await ask(in, op, std::move(what));
+}
+
+aio::task<> set_level_of_one(house& in, shared_operation op, std::size_t server) {
+    auto grant = may_ask(in, *op, server);
+    if (!grant) {
+        deliver_error(*op, mcp::rpc_code_of(grant.error()), grant.error().message);
+        co_return;
+    }
+    auto what = level_call(in, *op, std::move(*grant), server);
+    auto answer = co_await ask(in, op, std::move(what));
+    if (answer) {
+        deliver(*op, *answer);
+    } else {
+        deliver_fault(in, *op, server, answer.error());
+    }
 }
 
 } // namespace
@@ -206,23 +238,18 @@ aio::task<> run_set_level(house& in, shared_operation op) {
         );
         co_return;
     }
-    op->host->set_log_level(*level);
+    co_await op->host->change_log_level(*level);
     links_of(in, *op->host).listen_for_level();
     if (op->scope.single) {
-        auto what = plain_call(in, op->scope.servers.front());
-        auto answer = co_await ask(in, op, std::move(what));
-        if (answer) {
-            deliver(*op, *answer);
-        } else {
-            deliver_fault(in, *op, op->scope.servers.front(), answer.error());
-        }
+        co_await set_level_of_one(in, op, op->scope.servers.front());
         co_return;
     }
     {
         aio::nursery fan(op->host->get_executor(), "gateway");
         for (auto& [server, link] : links_of(in, *op->host).open()) {
-            if (!catalog::has_capability(link->peer().capabilities, "logging")) continue;
-            auto job = tell_level(in, op, server);
+            auto grant = may_ask(in, *op, server);
+            if (!grant || !catalog::has_capability(link->peer().capabilities, "logging")) continue;
+            auto job = tell_level(in, op, std::move(*grant), server);
             fan.spawn(std::move(job));
         }
         co_await fan.join();

@@ -88,6 +88,10 @@ int http_status_of(base::outcome o) {
     return 500;
 }
 
+int http_status_of(base::outcome o, const base::fault& f) {
+    return f.code == base::errc::too_many ? 503 : http_status_of(o);
+}
+
 std::string sentence_for(std::string_view server, base::outcome o, const base::fault& f) {
     std::string text = "upstream '" + std::string(server) + "': ";
     switch (o) {

@@ -22,6 +22,8 @@ int rpc_code_of(const base::fault& f);
 int http_status_of(const base::fault& f);
 // Single-server routes turn an upstream's outcome into the status.
 int http_status_of(base::outcome o);
+// The same, knowing why: 503 where a bound of ours was reached, for later it may be served.
+int http_status_of(base::outcome o, const base::fault& f);
 
 // "upstream 'x': …" in our own words, with what to do; never upstream prose, never a URL.
 std::string sentence_for(std::string_view server, base::outcome o, const base::fault& f);

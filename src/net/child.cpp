@@ -204,7 +204,8 @@ spawn_child(aio::loop& loop, child_guard& guard, child_settings settings) {
     what.arguments = std::move(settings.args);
     what.arguments.insert(what.arguments.begin(), settings.command);
     for (auto& [name, value] : settings.environment)
-        what.environment.push_back(name + "=" + value);
+        what.environment.push_back(std::move(name.append("=").append(value)));
+    what.environment.push_back(guard.mark());
     what.directory = std::move(settings.working_directory);
     what.stdin_fd = in->read.get();
     what.stdout_fd = out->write.get();

@@ -1,6 +1,7 @@
 // Child processes with pipes, each in its own process group, guarded so that none outlives us.
 // One guard process (this binary, hidden subcommand `guard-children`) learns every child's group
-// over a pipe and kills the groups when the pipe closes, also when we are killed with SIGKILL.
+// over a pipe and kills the groups when the pipe closes, also when we are killed with SIGKILL. It
+// knows what left its group by a mark in the environment that children and theirs inherit.
 #pragma once
 
 #include "aio/task.hpp"
@@ -53,9 +54,11 @@ public:
     virtual ~child_guard() = default;
     virtual void add(int process_group) = 0;
     virtual void remove(int process_group) = 0;
+    // "NAME=value" for the environment of every child.
+    virtual const std::string& mark() const = 0;
 };
-// The guard process's main loop: reads "+pgid\n" / "-pgid\n" from fd 0 until EOF, then kills what
-// is left.
+// The guard process's main loop: reads "=mark\n", "+pgid\n" and "-pgid\n" from fd 0 until EOF, then
+// kills what is left.
 int guard_main();
 
 base::result<std::unique_ptr<child>>

@@ -1,10 +1,15 @@
 #include "base/text.hpp"
 #include "net/child.hpp"
 #include "net/fork_exec.hpp"
+#include "sys/random.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <set>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,6 +22,7 @@ namespace {
 
 constexpr int grace_ms = 500; // between SIGTERM and SIGKILL when we are gone
 constexpr int look_ms = 10;
+constexpr int most_sweeps = 50; // of what forks while it is killed
 
 class running_guard final : public child_guard {
 public:
@@ -48,6 +54,8 @@ public:
     }
 
     void add(int group) override {
+        // The mark comes first: what escapes from now on can be known by it.
+        if (groups_.empty()) send("=" + mark_ + "\n");
         groups_.insert(group);
         tell('+', group);
     }
@@ -55,6 +63,7 @@ public:
         groups_.erase(group);
         tell('-', group);
     }
+    const std::string& mark() const override { return mark_; }
 
 private:
     bool send(const std::string& text) {
@@ -68,7 +77,7 @@ private:
         if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
         pid_ = -1;
         if (!launch()) return;
-        std::string all;
+        std::string all = "=" + mark_ + "\n";
         for (int one : groups_)
             all += "+" + std::to_string(one) + "\n";
         send(all);
@@ -77,10 +86,43 @@ private:
     owned_fd line_;
     int pid_ = -1;
     std::set<int> groups_;
+    const std::string mark_ = "SLUICE_CHILD_OF=" + sys::random_id();
 };
 
-void apply(std::string_view line, std::set<int>& groups) {
+struct charges {
+    std::set<int> groups;
+    std::string mark; // empty: there never was a child
+};
+
+std::string contents(const std::string& path) {
+    owned_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string all;
+    char space[4096];
+    for (ssize_t got = 0; file.get() >= 0 && (got = ::read(file.get(), space, sizeof space)) > 0;)
+        all.append(space, static_cast<std::size_t>(got));
+    return all;
+}
+
+// Processes whose environment holds the mark: our children's own, wherever they went.
+std::vector<int> marked(const std::string& mark) {
+    std::vector<int> found;
+    if (mark.empty()) return found;
+    std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
+    while (auto* entry = all ? ::readdir(all.get()) : nullptr) {
+        std::string_view name = entry->d_name;
+        int pid = 0;
+        auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (read.ptr != name.data() + name.size() || pid <= 1) continue;
+        auto variables = contents("/proc/" + std::string(name) + "/environ");
+        if (('\0' + variables).find('\0' + mark + '\0') != variables.npos) found.push_back(pid);
+    }
+    return found;
+}
+
+void apply(std::string_view line, charges& left) {
+    auto& groups = left.groups;
     if (line.size() < 2) return;
+    if (line.front() == '=') left.mark = line.substr(1);
     auto number = base::parse_unsigned(line.substr(1));
     if (!number || *number <= 1 || *number > 0x7fffffff) return;
     int group = static_cast<int>(*number);
@@ -88,16 +130,34 @@ void apply(std::string_view line, std::set<int>& groups) {
     if (line.front() == '-') groups.erase(group);
 }
 
+void pause_a_little() {
+    timespec little{0, look_ms * 1'000'000};
+    ::nanosleep(&little, nullptr);
+}
+
 void end_groups(std::set<int>& groups) {
     for (int group : groups)
         ::kill(-group, SIGTERM);
     for (int waited = 0; waited < grace_ms && !groups.empty(); waited += look_ms) {
-        timespec little{0, look_ms * 1'000'000};
-        ::nanosleep(&little, nullptr);
+        pause_a_little();
         std::erase_if(groups, [](int group) { return ::kill(-group, 0) != 0 && errno == ESRCH; });
     }
     for (int group : groups)
         ::kill(-group, SIGKILL);
+}
+
+void end_strays(const std::string& mark) {
+    auto left = marked(mark);
+    for (int waited = 0; waited < grace_ms && !left.empty(); waited += look_ms) {
+        pause_a_little();
+        left = marked(mark);
+    }
+    for (int sweep = 0; sweep < most_sweeps && !left.empty(); ++sweep) {
+        for (int pid : left)
+            ::kill(pid, SIGKILL);
+        pause_a_little();
+        left = marked(mark);
+    }
 }
 
 } // namespace
@@ -116,7 +176,7 @@ base::result<std::unique_ptr<child_guard>> child_guard::start() {
 int guard_main() {
     for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
         ::signal(number, SIG_IGN);
-    std::set<int> groups;
+    charges left;
     std::string text;
     char space[4096];
     for (;;) {
@@ -125,11 +185,15 @@ int guard_main() {
         if (got <= 0) break;
         text.append(space, static_cast<std::size_t>(got));
         for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
-            apply(std::string_view(text).substr(0, end), groups);
+            apply(std::string_view(text).substr(0, end), left);
             text.erase(0, end + 1);
         }
     }
-    end_groups(groups);
+    // Those who left their group get the time that the groups get.
+    for (int pid : marked(left.mark))
+        ::kill(pid, SIGTERM);
+    end_groups(left.groups);
+    end_strays(left.mark);
     return 0;
 }
 

@@ -129,7 +129,7 @@ connection::request_state connection::take_head() {
     return request_state::ready;
 }
 
-connection::request_state connection::refuse(int status, std::string why) {
+connection::request_state connection::refuse(int status, const std::string& why) {
     guard_.move_to(aio::never);
     idle_ = false;
     keep_ = false;

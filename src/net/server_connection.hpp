@@ -73,7 +73,7 @@ private:
     // A request to serve; or one that was answered here (refusal_); or no more requests.
     aio::task<request_state> next_request();
     request_state take_head();
-    request_state refuse(int status, std::string why);
+    request_state refuse(int status, const std::string& why);
     aio::task<std::size_t> read_more(std::size_t least); // 0: ended; see read_error_
 
     aio::task<base::result<std::string>> read_sized(std::size_t size);

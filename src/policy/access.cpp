@@ -11,14 +11,13 @@ bool holds(const Texts& texts, std::string_view text) {
     return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// A key's entry: "tool", "server/tool" or "server-tool"; the server by name or alias.
-bool names_tool(
+// A key's entry of the form "server/tool" or "server-tool"; the server by name or alias.
+bool names_tool_of(
     std::string_view entry,
     const upstream::server_settings& server,
     std::string_view separator,
     std::string_view tool
 ) {
-    if (entry == tool) return true;
     if (entry.size() <= tool.size() || !entry.ends_with(tool)) return false;
     entry.remove_suffix(tool.size());
     for (std::string_view between : {std::string_view("/"), separator}) {
@@ -67,6 +66,23 @@ bool server_offers_tool(const upstream::server_settings& server, std::string_vie
     return !holds(server.disallowed_tools, tool);
 }
 
+authoriser::authoriser(const settings& from, const std::vector<upstream::server_settings>& servers)
+    : separator_(from.separator) {
+    for (const auto& server : servers) {
+        for (const auto& name : {server.name, server.alias}) {
+            if (name.empty()) continue;
+            starts_.push_back(name + "/");
+            starts_.push_back(name + separator_);
+        }
+    }
+}
+
+bool authoriser::is_qualified(std::string_view entry) const {
+    return std::any_of(starts_.begin(), starts_.end(), [&](const std::string& start) {
+        return entry.size() > start.size() && entry.starts_with(start);
+    });
+}
+
 bool authoriser::may_use_server(const principal& who, const upstream::server_settings& server)
     const {
     if (!who.servers && !who.groups) return true;
@@ -83,7 +99,8 @@ bool authoriser::may_use_tool(
     if (!server_offers_tool(server, tool)) return false;
     if (!who.tools) return true;
     auto named = [&](const std::string& entry) {
-        return names_tool(entry, server, separator_, tool);
+        if (names_tool_of(entry, server, separator_, tool)) return true;
+        return entry == tool && !is_qualified(entry);
     };
     return std::any_of(who.tools->begin(), who.tools->end(), named);
 }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::policy {
 
@@ -38,7 +39,11 @@ private:
 
 class authoriser {
 public:
-    explicit authoriser(const settings& from) : separator_(from.separator) {}
+    // `servers` = all that are configured: an entry of a key that names one of them names no other
+    // server's tool.
+    explicit authoriser(
+        const settings& from, const std::vector<upstream::server_settings>& servers = {}
+    );
 
     // For lists: is it visible? `item` is the native name. A server that may be used but whose
     // tools are all narrowed away is still visible as a server.
@@ -65,7 +70,11 @@ private:
         const principal& who, const upstream::server_settings& server, std::string_view tool
     ) const;
 
+    // Whether a key's entry is "server/tool" or "server-tool" of a configured server.
+    bool is_qualified(std::string_view entry) const;
+
     std::string separator_;
+    std::vector<std::string> starts_; // "server/", "server-", of every name and alias
 };
 
 // The server's own switches, whoever asks.

@@ -72,4 +72,12 @@ caller keyring::find(std::optional<std::string_view> key) const {
     return found == nullptr ? nullptr : found->who;
 }
 
+caller keyring::known_as(std::string_view id) const {
+    if (is_open()) return id == open_->id ? open_ : nullptr;
+    for (const auto& each : entries_) {
+        if (each.who->id == id) return each.who;
+    }
+    return nullptr;
+}
+
 } // namespace sluice::policy

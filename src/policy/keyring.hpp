@@ -46,6 +46,8 @@ public:
     // Null when the key is missing or unknown (→ 401). Without configured keys everybody is the
     // open principal, whatever is presented.
     caller find(std::optional<std::string_view> key) const;
+    // Who another replica says that it asked: by principal::id. Null when nobody here has that id.
+    caller known_as(std::string_view id) const;
 
 private:
     struct entry {

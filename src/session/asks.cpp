@@ -12,8 +12,12 @@ aio::task<std::optional<wire::message>> ask::wait(aio::instant until) {
 }
 
 std::shared_ptr<ask> asks::open(const wire::token& like) {
-    auto number = std::to_string(next_++);
-    auto text = like.is_string() ? "\"ask-" + number + "\"" : number;
+    auto text = std::to_string(next_++);
+    if (mint_) {
+        text = mint_(like.is_string());
+    } else if (like.is_string()) {
+        text = "\"ask-" + text + "\"";
+    }
     auto id = wire::token::parse(text);
     auto made = std::make_shared<ask>(ex_, std::move(*id));
     open_.emplace(made->id(), made);

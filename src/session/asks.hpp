@@ -8,6 +8,7 @@
 #include "wire/token.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -50,6 +51,9 @@ public:
 
     // `like` = the upstream's id: the minted one has its JSON type.
     std::shared_ptr<ask> open(const wire::token& like);
+    // How ids are made where several processes ask in one session: JSON text, a string or a number.
+    void mint_with(std::function<std::string(bool text)> mint) { mint_ = std::move(mint); }
+    bool has(const wire::token& id) const { return open_.contains(id); }
     // False when no such question is open.
     bool answer(wire::message response);
     void close(const ask& q);
@@ -61,6 +65,7 @@ public:
 private:
     aio::executor ex_;
     std::uint64_t next_ = 1;
+    std::function<std::string(bool text)> mint_;
     std::unordered_map<wire::token, std::shared_ptr<ask>> open_;
     ask_counters counters_;
 };

@@ -1,5 +1,8 @@
 #include "session/registry.hpp"
 
+#include "aio/within.hpp"
+#include "base/text.hpp"
+#include "sys/clock.hpp"
 #include "sys/random.hpp"
 
 #include <vector>
@@ -10,13 +13,23 @@ namespace {
 
 // A session used less than this ago is somebody's; it is never ended to make room.
 constexpr auto idle_enough = std::chrono::minutes(1);
+// How late a record may learn that its session was used.
+constexpr auto longest_tick = std::chrono::seconds(30);
 
 } // namespace
 
-registry::registry(aio::executor ex, settings bounds) : bounds_(bounds), tasks_(ex, "session") {}
+registry::registry(aio::executor ex, settings bounds, records* kept)
+    : bounds_(bounds), records_(kept), tasks_(ex, "session"), chores_(ex, "session") {}
 
 base::result<std::shared_ptr<session>> registry::open(identity who) {
-    who.id = sys::random_id();
+    who.opened_ms = sys::wall_ms();
+    if (records_ != nullptr) {
+        auto minted = records_->mint(who);
+        if (!minted) return minted.error();
+    } else {
+        who.id = sys::random_id();
+        who.key = who.id;
+    }
     auto key = who.id;
     return admit(std::move(who), std::move(key));
 }
@@ -46,11 +59,29 @@ base::result<std::shared_ptr<session>> registry::admit(identity who, std::string
     }
     auto made =
         std::make_shared<session>(tasks_.get_executor(), std::move(who), bounds_, counters_);
+    if (records_ != nullptr) made->seal_with(*records_);
+    if (shared() && !made->who().key.empty()) made->be_kept(*records_);
     sessions_.emplace(key, made);
+    if (!made->who().key.empty()) by_key_[made->who().key] = made;
     ++per_key_[made->who().principal];
     auto job = run(made, std::move(key));
     tasks_.spawn(std::move(job));
     return made;
+}
+
+void registry::end_soon(std::shared_ptr<session> s) {
+    if (!shared()) {
+        s->end();
+        return;
+    }
+    auto job = end_quietly(std::move(s));
+    chores_.spawn(std::move(job));
+}
+
+aio::task<> registry::end_quietly(std::shared_ptr<session> s) {
+    co_await aio::keep_running_when_cancelled();
+    auto ended = co_await end(s);
+    if (!ended) s->end_here();
 }
 
 bool registry::make_room_for(std::string_view principal) {
@@ -63,26 +94,147 @@ bool registry::make_room_for(std::string_view principal) {
         longest = s.get();
     }
     if (longest == nullptr) return false;
-    longest->end();
+    end_soon(longest->shared_from_this());
     return true;
 }
 
 std::shared_ptr<session> registry::find(std::string_view id, std::string_view principal) {
     auto it = sessions_.find(std::string(id));
     if (it == sessions_.end() || it->second->is_ending()) return nullptr;
-    if (it->second->who().principal != principal) return nullptr;
+    if (it->second->who().principal != principal || it->second->is_doubtful) return nullptr;
     it->second->touch();
     return it->second;
 }
 
-void registry::end(session& s) {
-    s.end();
+std::shared_ptr<session> registry::by_key(std::string_view key) const {
+    auto it = by_key_.find(std::string(key));
+    return it == by_key_.end() ? nullptr : it->second.lock();
+}
+
+aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::string principal) {
+    adopted out;
+    if (!shared()) co_return out;
+    auto known = co_await records_->find(id);
+    if (!known) co_return known.error();
+    auto it = sessions_.find(id);
+    auto present = it == sessions_.end() ? nullptr : it->second;
+    if (!*known) {
+        if (present) present->end_here();
+        co_return out;
+    }
+    auto& who = **known;
+    if (who.principal != principal) co_return out;
+    if (present) {
+        present->is_doubtful = false;
+        if (!present->is_ending()) out.here = find(id, principal);
+        co_return out;
+    }
+    bool elsewhere = !who.home.empty() && who.home != records_->replica();
+    if (elsewhere) {
+        out.home = who.home;
+        out.one_stream = who.one_stream;
+        co_return out;
+    }
+    if (who.one_stream) co_return out; // its stream was here, and is gone
+    auto made = admit(std::move(who), std::move(id));
+    if (!made) co_return made.error();
+    ++numbers_.adopted;
+    out.here = std::move(*made);
+    co_return out;
+}
+
+aio::task<base::result<void>> registry::end(std::shared_ptr<session> s) {
+    if (!shared() || s->who().key.empty()) {
+        s->end();
+        co_return base::result<void>();
+    }
+    auto ended = co_await records_->end(s->who());
+    if (!ended) co_return ended.error();
+    if (*ended) {
+        s->end(std::move(**ended));
+    } else {
+        s->end_here();
+    }
+    co_return base::result<void>();
+}
+
+void registry::heard(std::string_view channel, std::string_view word) {
+    if (records_ == nullptr) return;
+    if (channel != session_channel) {
+        records_->log_grew(channel);
+        return;
+    }
+    auto parts = base::split(word, ' ');
+    if (parts.size() < 2) return;
+    auto s = by_key(parts[1]);
+    if (!s) return;
+    if (parts[0] == "ended") {
+        if (s->is_ending()) return;
+        ++numbers_.ended_elsewhere;
+        s->end_here();
+    } else if (parts[0] == "level" && parts.size() == 3) {
+        s->set_log_level(std::string(parts[2]));
+    } else if (parts.size() == 4) {
+        // "reader KEY HANDLE WHO", "left KEY HANDLE WHO"
+        auto stream = parts[3] == records_->replica() ? nullptr : s->find_stream(parts[2]);
+        if (stream) stream->read_elsewhere(parts[0] == "reader");
+    }
+}
+
+void registry::doubt_all() {
+    if (records_ != nullptr) records_->all_grew();
+    for (auto& [id, s] : sessions_)
+        s->is_doubtful = !s->who().key.empty();
+}
+
+void registry::start_keeping() {
+    if (!shared()) return;
+    auto job = keep_all();
+    chores_.spawn(std::move(job));
+}
+
+aio::task<> registry::keep_all() {
+    co_await aio::keep_running_when_cancelled();
+    auto tick = std::min<aio::duration>(bounds_.idle_ttl / 8, longest_tick);
+    while (!chores_.stopping()) {
+        co_await aio::pause(tick);
+        std::vector<std::shared_ptr<session>> all;
+        all.reserve(sessions_.size());
+        for (auto& [id, s] : sessions_)
+            all.push_back(s);
+        for (auto& s : all) {
+            if (chores_.stopping()) break;
+            bool counts = !s->who().key.empty() && !s->is_ending();
+            if (counts) co_await keep_one(s);
+        }
+    }
+}
+
+aio::task<> registry::keep_one(std::shared_ptr<session> s) {
+    auto now = aio::clock::now();
+    if (s->is_busy()) s->touch();
+    if (s->last_used() > s->last_kept) {
+        s->last_kept = now;
+        auto kept = co_await records_->keep(s->who());
+        // Gone although nobody said so: a word was missed, or the store was emptied.
+        if (kept && !*kept) s->end_here();
+        co_return;
+    }
+    if (now < s->last_used() + bounds_.idle_ttl) co_return;
+    auto elsewhere = co_await records_->is_used_elsewhere(s->who(), now - s->last_kept);
+    if (!elsewhere || s->is_busy()) co_return;
+    if (*elsewhere) {
+        s->end_here();
+        co_return;
+    }
+    [[maybe_unused]] auto ended = co_await end(s);
 }
 
 aio::task<> registry::run(std::shared_ptr<session> s, std::string key) {
     co_await aio::keep_running_when_cancelled();
     co_await s->live();
     sessions_.erase(key);
+    if (by_key(s->who().key) == s) by_key_.erase(s->who().key);
     auto it = per_key_.find(s->who().principal);
     if (it != per_key_.end() && --it->second == 0) per_key_.erase(it);
 }
@@ -106,8 +258,15 @@ aio::task<> registry::shut_down() {
     all.reserve(sessions_.size());
     for (auto& [id, s] : sessions_)
         all.push_back(s);
-    for (auto& s : all)
-        s->end();
+    for (auto& s : all) {
+        bool goes_on = shared() && !s->who().key.empty() && !s->who().one_stream;
+        if (goes_on)
+            s->end_here();
+        else
+            s->end();
+    }
+    chores_.stop();
+    co_await chores_.join();
     tasks_.stop();
     co_await tasks_.join();
 }

@@ -1,11 +1,13 @@
-// All live host sessions of this process: opening, finding (only for their own principal), ending.
-// Bounds: max_sessions and sessions_per_key. At its own bound a key's longest idle session makes
-// room, for many hosts leave without DELETE; when none is idle opening fails with errc::too_many.
+// The host sessions that this process serves: opening, finding (only for their own principal),
+// taking up those that another replica opened, ending. Bounds: max_sessions and sessions_per_key.
+// At its own bound a key's longest idle session makes room, for many hosts leave without DELETE;
+// when none is idle opening fails with errc::too_many.
 #pragma once
 
 #include "aio/nursery.hpp"
 #include "aio/task.hpp"
 #include "base/result.hpp"
+#include "session/records.hpp"
 #include "session/session.hpp"
 #include "session/settings.hpp"
 
@@ -17,40 +19,78 @@
 
 namespace sluice::session {
 
+struct registry_counters {
+    std::uint64_t adopted = 0; // sessions taken up from the store
+    std::uint64_t ended_elsewhere = 0;
+};
+
 class registry {
 public:
-    registry(aio::executor ex, settings bounds);
+    // Without `kept` (or where it is not shared) sessions live and die with this process.
+    registry(aio::executor ex, settings bounds, records* kept = nullptr);
 
-    // Makes the id, lists the session and starts its task.
+    // Makes the id, lists the session and starts its task. Where records are shared the caller
+    // writes the record (records::create) before anybody hears of the id.
     base::result<std::shared_ptr<session>> open(identity who);
     // A session that no id leads to, for one request without one (decision 7). End it when done.
     base::result<std::shared_ptr<session>> open_throw_away(identity who);
 
-    // Null when unknown, ended, or another principal's: the three look the same.
+    // Null when unknown here, ended, in doubt, or another principal's.
     std::shared_ptr<session> find(std::string_view id, std::string_view principal);
-    void end(session& s);
+
+    struct adopted {
+        std::shared_ptr<session> here; // null when there is no such session …
+        std::string home;              // … or when it lives on this replica and no other,
+        bool one_stream = false;       // and dies with it
+    };
+    // What the store knows of a session that find() does not. errc::unreachable when the store is
+    // away, errc::too_many when this process has as many as it may.
+    aio::task<base::result<adopted>> adopt(std::string id, std::string principal);
+
+    // Ends it for all replicas. errc::unreachable when the store is away; it has not ended then.
+    aio::task<base::result<void>> end(std::shared_ptr<session> s);
+    // The same in the background, where nobody could do anything about a store that is away.
+    void end_soon(std::shared_ptr<session> s);
+
+    // What the store's broadcast brought, and that some of it may have been missed.
+    void heard(std::string_view channel, std::string_view word);
+    void doubt_all();
+    // Keeps the records of sessions in use, and ends those idle for too long; runs until
+    // shut_down().
+    void start_keeping();
 
     std::size_t size() const { return sessions_.size(); }
     std::size_t streams_attached() const;
     std::size_t calls_under_way() const;
     const stream_counters& counters() const { return counters_; }
+    const registry_counters& numbers() const { return numbers_; }
     const settings& bounds() const { return bounds_; }
+    records* kept() const { return records_; }
+    bool shared() const { return records_ != nullptr && records_->shared(); }
 
-    // Ends every session and joins.
+    // Ends every session of this process (those that are kept elsewhere go on there) and joins.
     aio::task<> shut_down();
 
 private:
     base::result<std::shared_ptr<session>> admit(identity who, std::string key);
     bool make_room_for(std::string_view principal);
+    std::shared_ptr<session> by_key(std::string_view key) const;
     aio::task<> run(std::shared_ptr<session> s, std::string key);
+    aio::task<> end_quietly(std::shared_ptr<session> s);
+    aio::task<> keep_all();
+    aio::task<> keep_one(std::shared_ptr<session> s);
 
     settings bounds_;
+    records* records_;
     stream_counters counters_;
+    registry_counters numbers_;
     // By id; throw-away ones under a name that no header can hold.
     std::unordered_map<std::string, std::shared_ptr<session>> sessions_;
+    std::unordered_map<std::string, std::weak_ptr<session>> by_key_;
     std::uint64_t next_throw_away_ = 1;
     std::map<std::string, std::size_t, std::less<>> per_key_;
     aio::nursery tasks_;
+    aio::nursery chores_;
 };
 
 } // namespace sluice::session

@@ -2,6 +2,7 @@
 
 #include "aio/within.hpp"
 #include "mcp/errors.hpp"
+#include "sys/random.hpp"
 #include "wire/message.hpp"
 
 #include <algorithm>
@@ -22,7 +23,11 @@ constexpr auto farewell = std::chrono::seconds(5);
 constexpr auto tombstone_life = std::chrono::seconds(5);
 constexpr std::size_t remembered = 64;
 
-constexpr std::string_view standing_handle = "0";
+// What a replica writes for each call that has become a stream.
+std::string field_for(std::string_view kind, const wire::token& id) {
+    std::string out(kind);
+    return out.append(id.is_string() ? "s:" : "n:").append(id.value());
+}
 
 std::string ended_early(const wire::token& id) {
     return wire::make_error(
@@ -47,7 +52,9 @@ call::watch::watch(call& of, std::function<void()> interrupt)
 
 session::session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters)
     : who_(std::move(who)), bounds_(bounds), counters_(counters), calls_(ex, "session"), asks_(ex),
-      last_used_(aio::clock::now()), ended_(ex) {}
+      log_level_(who_.log_level), last_used_(aio::clock::now()), ended_(ex) {
+    last_kept = last_used_;
+}
 
 void session::introduce(mcp::revision revision, std::string capabilities, std::string client_info) {
     who_.revision = revision;
@@ -58,7 +65,8 @@ void session::introduce(mcp::revision revision, std::string capabilities, std::s
 
 std::shared_ptr<stream> session::open_stream(std::size_t finals) {
     if (is_crowded()) prune_streams();
-    auto handle = std::to_string(next_stream_++);
+    // Replicas must not give two streams of one session one handle.
+    auto handle = is_kept() ? sys::random_id(6) : std::to_string(next_stream_++);
     auto made = std::make_shared<stream>(get_executor(), handle, finals, bounds_, counters_);
     streams_.emplace(std::move(handle), made);
     return made;
@@ -71,6 +79,111 @@ stream& session::standing() {
         streams_.emplace(std::move(handle), standing_);
     }
     return *standing_;
+}
+
+void session::be_kept(records& in) {
+    kept_ = &in;
+    // Several replicas mint ids of questions in this session.
+    asks_.mint_with([&in, key = who_.key](bool text) {
+        if (text) return in.seal_ask(key);
+        return std::to_string(sys::random_u64() & ((std::uint64_t(1) << 48U) - 1));
+    });
+}
+
+std::string session::public_handle(std::string_view handle) const {
+    bool sealed = ids_ != nullptr && !who_.key.empty();
+    return sealed ? ids_->seal_handle(who_.key, handle) : std::string(handle);
+}
+
+std::optional<std::string> session::handle_in(std::string_view text) const {
+    bool sealed = ids_ != nullptr && !who_.key.empty();
+    if (!sealed) return std::string(text);
+    return ids_->open_handle(who_.key, text);
+}
+
+aio::task<> session::write_in_record(state::fields values) {
+    if (!is_kept()) co_return;
+    auto key = records::record_key(who_.key);
+    [[maybe_unused]] auto done = co_await kept_->store().set(std::move(key), std::move(values));
+}
+
+aio::task<> session::change_log_level(std::string level) {
+    set_log_level(level);
+    if (!is_kept()) co_return;
+    state::fields values;
+    values.emplace_back("level", level);
+    co_await write_in_record(std::move(values));
+    kept_->tell("level " + who_.key + " " + level);
+}
+
+std::shared_ptr<stream> session::open_copy(std::string handle) {
+    if (is_crowded()) prune_streams();
+    // It ends when the log says so.
+    auto made = std::make_shared<stream>(get_executor(), handle, 0, bounds_, counters_);
+    if (handle == standing_handle) standing_ = made;
+    streams_.insert_or_assign(std::move(handle), made);
+    return made;
+}
+
+journal_place session::place_of_log(std::string_view handle) const {
+    journal_place at;
+    at.key = records::log_key(who_.key, handle);
+    at.owner = kept_->replica();
+    at.bounds.entries = bounds_.events_per_stream;
+    at.bounds.bytes = bounds_.bytes_per_stream;
+    at.ttl = bounds_.resume_window;
+    return at;
+}
+
+aio::task<> session::keep_stream(std::shared_ptr<stream> s) {
+    if (!is_kept() || s->is_kept() || who_.one_stream) co_return;
+    auto at = place_of_log(s->handle());
+    state::fields calls;
+    std::string ids;
+    for (const auto& [id, c] : listed_) {
+        if (&c->out() != s.get()) continue;
+        ids += (ids.empty() ? "" : ",") + id.text();
+        calls.emplace_back(call_field(id), at.owner);
+    }
+    state::fields record;
+    record.emplace_back("ids", "[" + ids + "]");
+    auto log = std::make_unique<journal>(kept_->store(), std::move(at));
+    auto kept = co_await s->keep(std::move(log), std::move(record));
+    if (!kept || calls.empty()) co_return;
+    auto key = records::record_key(who_.key);
+    [[maybe_unused]] auto told = co_await kept_->store().set(std::move(key), std::move(calls));
+}
+
+void session::tell(std::string note) {
+    if (!is_kept() || who_.one_stream) {
+        standing().push_note(std::move(note));
+        return;
+    }
+    auto at = place_of_log(standing_handle);
+    state::log_append what;
+    what.channel = at.key;
+    what.word = "more";
+    what.key = std::move(at.key);
+    what.entries.push_back({0, 'n', std::move(note)});
+    what.bounds = at.bounds;
+    what.ttl = at.ttl;
+    ++counters_.notes;
+    kept_->store().post(std::move(what), {});
+}
+
+std::string session::call_field(const wire::token& host_id) {
+    return field_for("call:", host_id);
+}
+
+std::string session::ask_field(const wire::token& ask_id) {
+    return field_for("ask:", ask_id);
+}
+
+aio::task<> session::forget_in_record(std::string field) {
+    co_await aio::keep_running_when_cancelled();
+    if (!is_kept()) co_return;
+    auto key = records::record_key(who_.key);
+    [[maybe_unused]] auto done = co_await kept_->store().unset(std::move(key), std::move(field));
 }
 
 std::shared_ptr<stream> session::find_stream(std::string_view handle) {
@@ -143,6 +256,7 @@ void session::end_call(const call& c) {
     auto [first, last] = listed_.equal_range(c.host_id());
     for (auto it = first; it != last; ++it) {
         if (it->second.get() != &c) continue;
+        if (is_kept() && c.out().is_kept()) calls_.spawn(forget_in_record(call_field(c.host_id())));
         listed_.erase(it);
         return;
     }
@@ -201,13 +315,14 @@ aio::task<> session::live() {
         // Also to let go of finished streams whose time to be resumed is over.
         auto until =
             std::min(last_used_ + bounds_.idle_ttl, aio::clock::now() + bounds_.resume_window / 2);
+        if (kept_ != nullptr) until = aio::clock::now() + bounds_.resume_window / 2;
         bool woken = co_await ended_.wait(until);
         if (woken || ending_) break;
         auto state = co_await aio::asio::this_coro::cancellation_state;
         if (state.cancelled() != aio::asio::cancellation_type::none) break;
         prune_streams();
         if (is_busy()) touch();
-        if (aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
+        if (kept_ == nullptr && aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
     }
     ending_ = true;
     asks_.drop_all();
@@ -224,10 +339,17 @@ aio::task<> session::live() {
         co_await aio::pause(std::chrono::milliseconds(10));
     calls_.stop();
     co_await calls_.join();
-    if (held_) co_await held_->close();
+    if (held_) co_await held_->close(ends_for_all_, std::move(record_));
 }
 
-void session::end() {
+void session::end(state::fields record) {
+    if (!ending_) record_ = std::move(record);
+    ending_ = true;
+    ended_.wake();
+}
+
+void session::end_here() {
+    if (!ending_) ends_for_all_ = false;
     ending_ = true;
     ended_.wake();
 }

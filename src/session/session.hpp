@@ -8,8 +8,11 @@
 #include "base/result.hpp"
 #include "mcp/revision.hpp"
 #include "session/asks.hpp"
+#include "session/identity.hpp"
+#include "session/records.hpp"
 #include "session/settings.hpp"
 #include "session/stream.hpp"
+#include "state/store.hpp"
 #include "wire/token.hpp"
 
 #include <cstdint>
@@ -27,17 +30,8 @@
 
 namespace sluice::session {
 
-// What was fixed when the session was opened.
-struct identity {
-    std::string id;        // empty for a throw-away session
-    std::string principal; // name of the key; "" = open
-    std::string scope;     // canonical path of the endpoint, e.g. "/mcp/a,b"
-    mcp::revision revision = mcp::latest_legacy;
-    std::string capabilities; // the host's, verbatim JSON
-    std::string client_info;  // verbatim JSON
-    // HTTP+SSE: opened by a GET before anybody said `initialize`, and it ends with that one stream.
-    bool one_stream = false;
-};
+// The stream that a GET without Last-Event-ID reads.
+inline constexpr std::string_view standing_handle = "0";
 
 // One request of the host under way. Owned by the gateway's coroutine and listed here so that a
 // cancel finds it.
@@ -48,6 +42,8 @@ public:
 
     const wire::token& host_id() const { return host_id_; }
     stream& out() { return *out_; }
+    const stream& out() const { return *out_; }
+    std::shared_ptr<stream> shared_out() const { return out_; }
     std::uint32_t number() const { return number_; } // within its stream
 
     // Says that the host wants it no more; runs the interrupt of whatever it waits for.
@@ -80,11 +76,13 @@ private:
 class attachment {
 public:
     virtual ~attachment() = default;
-    // Ends what it holds at the upstreams; bounded in time.
-    virtual aio::task<> close() = 0;
+    // Lets go of what it holds; bounded in time. `for_all` = the session has ended everywhere, so
+    // its upstream sessions end too, also those that other replicas opened (their handles are in
+    // `record`, what the store held of the session).
+    virtual aio::task<> close(bool for_all, state::fields record) = 0;
 };
 
-class session {
+class session : public std::enable_shared_from_this<session> {
 public:
     session(aio::executor ex, identity who, const settings& bounds, stream_counters& counters);
 
@@ -101,6 +99,14 @@ public:
     // The standing stream for what belongs to no call; a GET attaches to it.
     stream& standing();
     bool has_standing() const { return standing_ != nullptr; }
+    // Lists a stream that is read here and whose call runs, or ran, on another replica.
+    std::shared_ptr<stream> open_copy(std::string handle);
+    // From now on what that stream carries is in its log, before anybody is told of it. Without a
+    // shared store, or while that is away: nothing.
+    aio::task<> keep_stream(std::shared_ptr<stream> s);
+    journal_place place_of_log(std::string_view handle) const;
+    // A notification that belongs to no call, on the standing stream, wherever that is read.
+    void tell(std::string note);
     // By the handle in an event id; null when it was dropped or never was.
     std::shared_ptr<stream> find_stream(std::string_view handle);
     // Forgets a stream that nobody can or need resume.
@@ -111,6 +117,10 @@ public:
     begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint32_t number);
     void end_call(const call& c);
     void cancel(const wire::token& host_id, const std::string& reason_json);
+    bool has_call(const wire::token& host_id) const { return listed_.contains(host_id); }
+    // Under which name the record says which replica runs a call, or waits for an answer.
+    static std::string call_field(const wire::token& host_id);
+    static std::string ask_field(const wire::token& ask_id);
     std::size_t calls_under_way() const { return listed_.size(); }
 
     // Questions of upstreams that wait for this host.
@@ -120,6 +130,8 @@ public:
     void spawn(aio::task<> work) { calls_.spawn(std::move(work)); }
 
     void set_log_level(std::string level) { log_level_ = std::move(level); }
+    // The same on every replica.
+    aio::task<> change_log_level(std::string level);
     const std::string& log_level() const { return log_level_; }
 
     void attach(std::unique_ptr<attachment> held) { held_ = std::move(held); }
@@ -127,6 +139,22 @@ public:
 
     void touch() { last_used_ = aio::clock::now(); }
     aio::instant last_used() const { return last_used_; }
+    // It has a record in a store that all replicas share, and its streams may have logs there. The
+    // registry says then when it has been idle for too long: another replica may be in use.
+    void be_kept(records& in);
+    bool is_kept() const { return kept_ != nullptr; }
+    records* kept() const { return kept_; }
+    // Writes into the session's record, where there is one; waits for it.
+    aio::task<> write_in_record(state::fields values);
+    aio::task<> forget_in_record(std::string field);
+    // Stream handles as hosts see them, and back; nothing for what was not issued for this session.
+    void seal_with(records& ids) { ids_ = &ids; }
+    std::string public_handle(std::string_view handle) const;
+    std::optional<std::string> handle_in(std::string_view text) const;
+    // When its record was written or kept last.
+    aio::instant last_kept{};
+    // Words of the store may have been missed: look whether it still exists before it is used.
+    bool is_doubtful = false;
     bool is_busy() const; // a call under way or a stream attached
     std::size_t attached_streams() const;
     // GETs that read a stream now; front counts them.
@@ -136,7 +164,10 @@ public:
     // The session's task: lives until end() or until it has been idle for its TTL, then cancels its
     // calls, ends its streams, joins, and closes what the gateway hung on it.
     aio::task<> live();
-    void end();
+    // For all replicas: `record` is what the store held of it.
+    void end(state::fields record = {});
+    // Of this replica's copy alone: the session goes on elsewhere, or has been ended there.
+    void end_here();
 
 private:
     bool is_crowded() const;
@@ -168,6 +199,10 @@ private:
     aio::instant last_used_;
     aio::signal_flag ended_;
     bool ending_ = false;
+    bool ends_for_all_ = true;
+    records* kept_ = nullptr;
+    records* ids_ = nullptr;
+    state::fields record_;
     std::deque<tombstone> tombstones_;
     std::deque<wire::token> seen_; // the newest request ids
 };

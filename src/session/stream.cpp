@@ -5,6 +5,7 @@
 #include "wire/message.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::session {
 
@@ -34,7 +35,8 @@ stream::stream(
       last_event_at_(aio::clock::now()), detached_at_(last_event_at_), readable_(ex) {}
 
 stream::~stream() {
-    counters_.bytes -= bytes_;
+    if (journal_) journal_->on_fenced({});
+    counters_.bytes -= bytes_ + taken_bytes_;
 }
 
 void stream::push_note(std::string bytes) {
@@ -72,12 +74,25 @@ void stream::end(ending how) {
     if (done()) return;
     ended_ = how;
     last_event_at_ = aio::clock::now();
+    if (journal_) journal_->ended(how);
     readable_.wake();
 }
 
 void stream::push(event e) {
     if (done()) return;
     e.position = next_position_++;
+    if (journal_) journal_->wrote(e, std::exchange(notes_, {}));
+    if (opening_) unkept_.push_back(e);
+    add(std::move(e));
+}
+
+void stream::push_copy(event e) {
+    if (done() || e.position < next_position_) return;
+    next_position_ = e.position + 1;
+    add(std::move(e));
+}
+
+void stream::add(event e) {
     count(e, 1);
     log_.push_back(std::move(e));
     if (over_bounds()) trim();
@@ -152,6 +167,49 @@ void stream::drop_unsent() {
     }
 }
 
+void stream::note(std::string name, std::string value) {
+    std::erase_if(notes_, [&](const auto& one) { return one.first == name; });
+    notes_.emplace_back(std::move(name), std::move(value));
+}
+
+void stream::flush_notes() {
+    if (journal_ && !done()) journal_->set(std::exchange(notes_, {}));
+}
+
+aio::task<base::result<void>> stream::keep(std::unique_ptr<journal> in, state::fields record) {
+    for (auto& one : std::exchange(notes_, {}))
+        record.push_back(std::move(one));
+    auto so_far = log_;
+    auto how = ended_;
+    opening_ = true;
+    auto made = co_await in->open(so_far, std::move(record), how);
+    opening_ = false;
+    auto meanwhile = std::exchange(unkept_, {});
+    if (!made) co_return made;
+    journal_ = std::move(in);
+    journal_->on_fenced([this] { close_reader(); });
+    for (auto& e : meanwhile)
+        journal_->wrote(e, std::exchange(notes_, {}));
+    if (ended_ != how) journal_->ended(ended_);
+    co_return made;
+}
+
+aio::task<bool> stream::secure(aio::instant until) {
+    if (!journal_) co_return true;
+    if (!journal_->is_fenced()) [[maybe_unused]]
+        bool there = co_await journal_->secure(until);
+    co_return !journal_->is_fenced();
+}
+
+void stream::read_elsewhere(bool now) {
+    elsewhere_ = now;
+    if (now) {
+        close_reader();
+    } else if (!attached_) {
+        detached_at_ = aio::clock::now();
+    }
+}
+
 aio::task<base::result<const event*>> stream::next(aio::instant until) {
     for (;;) {
         if (reader_closed_)
@@ -185,6 +243,7 @@ bool stream::attach(std::uint64_t after_position) {
 
 void stream::detach() {
     attached_ = false;
+    counters_.bytes -= std::exchange(taken_bytes_, 0);
     detached_at_ = aio::clock::now();
     if (done() && fully_read()) shed_large_finals();
 }
@@ -209,6 +268,8 @@ std::string stream::take(const event& e) {
     std::string bytes = std::move(it->bytes);
     it->bytes.clear();
     count(*it, 1);
+    taken_bytes_ += bytes.size();
+    counters_.bytes += bytes.size();
     return bytes;
 }
 

@@ -10,6 +10,8 @@
 #include "aio/channel.hpp"
 #include "aio/task.hpp"
 #include "base/result.hpp"
+#include "session/event.hpp"
+#include "session/journal.hpp"
 #include "session/settings.hpp"
 
 #include <cstdint>
@@ -21,26 +23,6 @@
 #include <string_view>
 
 namespace sluice::session {
-
-enum class event_kind : std::uint8_t {
-    note,     // a notification of an upstream
-    question, // a request of an upstream; never dropped unsent
-    progress, // may be replaced by a newer one of the same call
-    final,    // a call's one response
-    pause,    // the upstream closed its stream on purpose; the host may come back after retry_ms
-};
-
-struct event {
-    std::uint64_t position = 0; // 1, 2, …; 0 is the priming event
-    event_kind kind = event_kind::note;
-    std::string bytes;
-    std::uint32_t retry_ms = 0; // pause only
-    std::uint32_t call = 0;     // progress: which call of this stream
-    int http_status = 0;        // final: the status it deserves when nothing was streamed; 0 = 200
-};
-
-// How a stream stopped without (all of) its finals.
-enum class ending : std::uint8_t { none, finished, cancelled, session_ended };
 
 struct stream_counters {
     std::uint64_t coalesced = 0;
@@ -64,12 +46,19 @@ public:
     ~stream();
 
     const std::string& handle() const { return handle_; }
+    // What stands before the position in its event ids; set before the first is written.
+    const std::string& public_handle() const { return public_handle_; }
+    void be_known_as(std::string name) { public_handle_ = std::move(name); }
 
     void push_note(std::string bytes);
     void push_question(std::string bytes);
     void push_progress(std::string bytes, std::uint32_t call);
     void push_final(std::string bytes, int http_status = 0);
     void push_pause(std::uint32_t retry_ms);
+    // An event of a log that another replica writes, at its own position; those rise.
+    void push_copy(event e);
+    // Of such a copy: nothing up to `position` will come.
+    void begin_behind(std::uint64_t position) { next_position_ = position + 1; }
     void end(ending how);
     // One of several expected responses will never come (a cancelled call of a batch).
     void forgo_final();
@@ -77,6 +66,20 @@ public:
     ending how_ended() const { return ended_; }
     bool done() const { return ended_ != ending::none; }
     std::uint64_t last_position() const { return next_position_ - 1; }
+    // --- the log in the store: from when it is kept, whatever is pushed is written there too ---
+    // Facts about the call beside its events; the newest of a name counts.
+    void note(std::string name, std::string value);
+    // They go with the next event; now, when none is coming soon.
+    void flush_notes();
+    aio::task<base::result<void>> keep(std::unique_ptr<journal> in, state::fields record);
+    // Goes on with a log whose owner is dead, from its end.
+    void keep_on(std::unique_ptr<journal> taken_over) { journal_ = std::move(taken_over); }
+    bool is_kept() const { return journal_ != nullptr; }
+    // Before a result or a question is sent on: it is in the store, unless that is away. False when
+    // another replica has taken the stream over: then it is not ours to send.
+    aio::task<bool> secure(aio::instant until);
+    // A reader on another replica counts as attached.
+    void read_elsewhere(bool now);
     // When it ended; before that, when it began.
     aio::instant last_event_at() const { return last_event_at_; }
     std::size_t kept_bytes() const { return bytes_; }
@@ -96,6 +99,7 @@ public:
     void rewind() { reader_ = 1; }
     void detach();
     bool attached() const { return attached_; }
+    bool is_read() const { return attached_ || elsewhere_; }
     // When the last reader left; meaningless while one is attached.
     aio::instant detached_at() const { return detached_at_; }
     // Returns when nobody reads, or at `until`.
@@ -104,7 +108,8 @@ public:
     std::uint64_t next_unsent() const { return reader_; }
     // Makes the present reader's next() return errc::closed (its connection is gone).
     void close_reader();
-    // Finals that the reader takes whole (a JSON answer): moves the bytes out, nothing is kept.
+    // Finals that the reader takes whole (a JSON answer): moves the bytes out, nothing is kept, but
+    // they count as held until the reader leaves.
     std::string take(const event& e);
     // After the host has everything in a form that cannot be resumed: drop the log.
     void forget();
@@ -117,6 +122,7 @@ public:
 
 private:
     void push(event e);
+    void add(event e);
     void trim();
     void drop_sent(bool questions);
     void coalesce_newest();
@@ -127,11 +133,18 @@ private:
     bool over_bounds() const;
 
     std::string handle_;
+    std::string public_handle_;
+    std::unique_ptr<journal> journal_;
+    state::fields notes_;  // not in the store yet
+    bool opening_ = false; // the log is being made: what is pushed waits in `unkept_`
+    std::deque<event> unkept_;
+    bool elsewhere_ = false;
     std::size_t finals_left_;
     const settings& bounds_;
     stream_counters& counters_;
     std::deque<event> log_;
-    std::size_t bytes_ = 0;      // of the whole log
+    std::size_t bytes_ = 0; // of the whole log
+    std::size_t taken_bytes_ = 0;
     std::size_t ring_bytes_ = 0; // less the finals
     std::size_t ring_events_ = 0;
     std::uint64_t next_position_ = 1;

@@ -21,22 +21,38 @@ public:
         share& operator=(const share&) = delete;
         ~share() { of_.used_ -= bytes_; }
 
+        // To `bytes` in all; false, and nothing changes, when there is no room for the difference.
+        bool grow_to(std::size_t bytes) {
+            if (bytes <= bytes_) return true;
+            if (!of_.has_room(bytes - bytes_)) return false;
+            of_.used_ += bytes - bytes_;
+            bytes_ = bytes;
+            return true;
+        }
+
     private:
         budget& of_;
         std::size_t bytes_;
     };
 
-    // Null when `bytes` more, beside what is held elsewhere, would be over the limit. The budget
-    // must outlive the share.
-    std::shared_ptr<share> take(std::size_t bytes, std::size_t held_elsewhere = 0) {
-        if (used_ + bytes + held_elsewhere > limit_) return nullptr;
+    // Bytes that are counted elsewhere and held all the same; outlives the budget.
+    void count_also(const std::size_t& elsewhere) { elsewhere_ = &elsewhere; }
+
+    // Null when `bytes` more would be over the limit. The budget must outlive the share.
+    std::shared_ptr<share> take(std::size_t bytes) {
+        if (!has_room(bytes)) return nullptr;
         return std::make_shared<share>(*this, bytes);
     }
     std::size_t used() const { return used_; }
 
 private:
+    bool has_room(std::size_t bytes) const {
+        return used_ + bytes + (elsewhere_ == nullptr ? 0 : *elsewhere_) <= limit_;
+    }
+
     std::size_t limit_;
     std::size_t used_ = 0;
+    const std::size_t* elsewhere_ = nullptr;
 };
 
 } // namespace sluice::sys

@@ -4,6 +4,7 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
+#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
@@ -18,6 +19,7 @@ namespace {
 
 using prometheus::Counter;
 using prometheus::Family;
+using prometheus::Gauge;
 using prometheus::Histogram;
 
 const Histogram::BucketBoundaries total_buckets = {
@@ -26,10 +28,22 @@ const Histogram::BucketBoundaries total_buckets = {
 const Histogram::BucketBoundaries gateway_buckets = {
     0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25
 };
+const Histogram::BucketBoundaries peer_buckets = {
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
+};
 
 const Histogram::BucketBoundaries store_buckets = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 };
+
+// A person answers; a model may, too.
+const Histogram::BucketBoundaries wait_buckets = {0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600};
+
+std::string question_kind(std::string_view method) {
+    bool known = method == "elicitation/create" || method == "sampling/createMessage" ||
+                 method == "roots/list";
+    return known ? std::string(method) : "other";
+}
 
 // The exposition format is UTF-8, and a scraper refuses the whole page for one byte that is not; a
 // tool may be called anything that JSON can say, lone surrogates too.
@@ -87,6 +101,19 @@ struct meters::state {
                                      .Name("sluice_questions_total")
                                      .Help("Questions of upstreams to hosts, by method and ending")
                                      .Register(registry);
+    Family<Counter>& peer_family = prometheus::BuildCounter()
+                                       .Name("sluice_peer_requests_total")
+                                       .Help("Requests passed on to other replicas, by outcome")
+                                       .Register(registry);
+    Family<Counter>& peer_refusals = prometheus::BuildCounter()
+                                         .Name("sluice_peer_refused_total")
+                                         .Help("Requests at peer_listen that were not believed")
+                                         .Register(registry);
+    Histogram& peer_time = prometheus::BuildHistogram()
+                               .Name("sluice_peer_request_seconds")
+                               .Help("Until another replica began to answer")
+                               .Register(registry)
+                               .Add({}, peer_buckets);
     Family<Counter>& store_commands = prometheus::BuildCounter()
                                           .Name("sluice_store_commands_total")
                                           .Help("Commands to the store, by purpose and outcome")
@@ -97,6 +124,15 @@ struct meters::state {
                                            .Register(registry);
     Counter& store_connects =
         single("sluice_store_connects_total", "Connections to the store that were made");
+    Family<Gauge>& open_questions = prometheus::BuildGauge()
+                                        .Name("sluice_questions_open")
+                                        .Help("Questions that hosts have not answered yet")
+                                        .Register(registry);
+    Family<Histogram>& question_wait = prometheus::BuildHistogram()
+                                           .Name("sluice_question_wait_seconds")
+                                           .Help("How long a question was open at its host")
+                                           .Register(registry);
+    Counter& strays = single("sluice_stray_answers_total", "Answers of hosts to no open question");
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
 
@@ -162,11 +198,23 @@ void meters::cancelled() {
     state_->cancels.Increment();
 }
 
+void meters::question_put(std::string_view method) {
+    state_->open_questions.Add({{"method", question_kind(method)}}).Increment();
+}
+
+void meters::question_settled(std::string_view method, double seconds) {
+    auto kind = question_kind(method);
+    state_->open_questions.Add({{"method", kind}}).Decrement();
+    state_->question_wait.Add({{"method", kind}}, wait_buckets).Observe(seconds);
+}
+
 void meters::question_ended(std::string_view method, std::string_view ending) {
-    bool known = method == "elicitation/create" || method == "sampling/createMessage" ||
-                 method == "roots/list";
-    std::string kind = known ? std::string(method) : "other";
-    state_->questions.Add({{"method", kind}, {"ending", std::string(ending)}}).Increment();
+    state_->questions.Add({{"method", question_kind(method)}, {"ending", std::string(ending)}}
+    ).Increment();
+}
+
+void meters::stray_answer() {
+    state_->strays.Increment();
 }
 
 void meters::refused(std::string_view reason) {
@@ -176,6 +224,15 @@ void meters::refused(std::string_view reason) {
         it = state_->known_refusals.emplace(std::string(reason), &counter).first;
     }
     it->second->Increment();
+}
+
+void meters::peer_asked(std::string_view outcome, double seconds) {
+    state_->peer_family.Add({{"outcome", std::string(outcome)}}).Increment();
+    state_->peer_time.Observe(seconds);
+}
+
+void meters::peer_refused(std::string_view reason) {
+    state_->peer_refusals.Add({{"reason", std::string(reason)}}).Increment();
 }
 
 void meters::store_command(std::string_view op, std::string_view outcome, double seconds) {

@@ -41,12 +41,20 @@ public:
     void call_ended(const call_sample& sample);
     void progress_relayed(std::uint64_t notes = 1);
     void cancelled();
-    // A question of an upstream to a host: answered, or the code of what kept the answer away.
+    // A question of an upstream: put to the host (or not), no longer open there after so many
+    // seconds; and how it ended: answered, or the code of what kept the answer away.
+    void question_put(std::string_view method);
+    void question_settled(std::string_view method, double seconds);
     void question_ended(std::string_view method, std::string_view ending);
     // One command to the store, by what it was for; and each time a connection to it was made.
     void store_command(std::string_view op, std::string_view outcome, double seconds);
     void store_connected();
+    void stray_answer(); // of a host, to no open question: late, double or made up
     void refused(std::string_view reason); // requests refused before an operation began
+
+    // A request to another replica: its outcome, and how long its answer's head took.
+    void peer_asked(std::string_view outcome, double seconds);
+    void peer_refused(std::string_view reason); // what came to peer_listen and was not believed
 
     // Asked at each scrape for everything that is a state rather than an event.
     void on_scrape(std::function<std::vector<gauge_reading>()> read);

@@ -1,6 +1,7 @@
 #include "sys/seal.hpp"
 
 #include "base/text.hpp"
+#include "sys/digest.hpp"
 #include "sys/random.hpp"
 
 #include <openssl/core_names.h>
@@ -172,6 +173,25 @@ base::result<std::string> sealer::open(purpose what, std::string_view token) con
     must(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, tag_size, bytes_of(tag)), "tag");
     if (EVP_DecryptFinal_ex(context.get(), bytes_of(plain) + length, &rest) != 1) return refused();
     return plain;
+}
+
+std::string sealer::sign(purpose what, std::string_view text) const {
+    const auto& r = rings_.front();
+    const auto& key = r.keys.at(static_cast<std::size_t>(what));
+    return r.id + "." + base::base64url(hmac_sha256(key.reveal(), text));
+}
+
+bool sealer::is_signed(purpose what, std::string_view text, std::string_view signature) const {
+    auto dot = signature.find('.');
+    if (dot == std::string_view::npos) return false;
+    auto given = base::from_base64url(signature.substr(dot + 1));
+    if (!given) return false;
+    for (const auto& r : rings_) {
+        if (r.id != signature.substr(0, dot)) continue;
+        const auto& key = r.keys.at(static_cast<std::size_t>(what));
+        return base::equal_constant_time(hmac_sha256(key.reveal(), text), *given);
+    }
+    return false;
 }
 
 } // namespace sluice::sys

@@ -30,6 +30,11 @@ public:
     // purpose.
     base::result<std::string> open(purpose what, std::string_view token) const;
 
+    // HMAC-SHA-256 under the newest salt's key, "key id.base64url". Needs can_seal().
+    std::string sign(purpose what, std::string_view text) const;
+    // Whether any listed salt signed exactly this; the time does not tell how near it was.
+    bool is_signed(purpose what, std::string_view text, std::string_view signature) const;
+
 private:
     struct ring {
         std::string id; // eight hex digits, in clear in every token

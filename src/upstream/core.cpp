@@ -31,7 +31,10 @@ base::result<std::unique_ptr<counted>> take_place(const std::shared_ptr<core>& i
     auto most = in->settings.max_concurrent_requests;
     if (most != 0 && in->numbers.in_flight >= most) {
         return base::fault(
-            base::errc::too_many, std::to_string(most) + " requests are under way already"
+            base::errc::too_many,
+            std::to_string(most) +
+                " requests are under way already, as many as its max_concurrent_requests allows; "
+                "try again"
         );
     }
     return std::make_unique<counted>(in, &server_status::in_flight);

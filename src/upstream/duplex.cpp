@@ -2,6 +2,8 @@
 
 #include "base/text.hpp"
 #include "upstream/handshake.hpp"
+#include "upstream/related_task.hpp"
+#include "upstream/room.hpp"
 
 #include <algorithm>
 
@@ -68,7 +70,7 @@ private:
     std::unique_ptr<counted> place_;
 };
 
-base::result<std::unique_ptr<reply>> duplex::begin(outgoing request, bool own) {
+base::result<std::unique_ptr<reply>> duplex::begin(const outgoing& request, bool own) {
     if (!usable()) return base::fault(base::errc::unreachable, "the session has ended");
     auto place = take_place(core_);
     if (!place) return place.error();
@@ -76,6 +78,7 @@ base::result<std::unique_ptr<reply>> duplex::begin(outgoing request, bool own) {
     auto call = std::make_shared<waiting>(core_->around.loop.get_executor());
     call->has_token = request.message->progress_token.present();
     call->own = own;
+    call->request = request.message;
     waiting_.emplace(id, call);
     auto sent = put(for_this_hop(request, std::to_string(id)), id);
     if (!sent) {
@@ -88,7 +91,7 @@ base::result<std::unique_ptr<reply>> duplex::begin(outgoing request, bool own) {
 }
 
 aio::task<base::result<std::unique_ptr<reply>>> duplex::call(outgoing request) {
-    co_return begin(std::move(request), false);
+    co_return begin(request, false);
 }
 
 aio::task<base::result<void>> duplex::notify(std::string bytes, aio::instant) {
@@ -102,7 +105,7 @@ aio::task<base::result<void>> duplex::open_session(open_request request) {
     if (!message) co_return message.error();
     outgoing ask;
     ask.message = std::make_shared<const wire::message>(std::move(*message));
-    auto begun = begin(std::move(ask), true);
+    auto begun = begin(ask, true);
     if (!begun) co_return begun.error();
     for (;;) {
         auto step = co_await (*begun)->next(request.until);
@@ -115,22 +118,37 @@ aio::task<base::result<void>> duplex::open_session(open_request request) {
     }
 }
 
-void duplex::take(std::string bytes) {
+void duplex::take(std::string bytes, std::shared_ptr<const void> held) {
     if (wire::looks_like_batch(bytes)) {
         auto parts = wire::split_batch(bytes);
         if (!parts) ++core_->numbers.stray_messages;
         if (!parts) return;
         for (auto& part : *parts)
-            take(std::move(part));
+            take(std::move(part), held);
         return;
     }
     std::string id;
     auto message = wire::parse_message(std::move(bytes), {}, &id);
-    if (message) return deliver(std::move(*message));
+    if (message) {
+        message->held = std::move(held);
+        return deliver(std::move(*message));
+    }
     // Something that is no message: if it answers one of ours, that call ends; else it is noise.
     ++core_->numbers.stray_messages;
     auto number = base::parse_unsigned(id);
     if (number && waiting_.contains(*number)) fail(*number, broke_protocol(message.error()));
+}
+
+void duplex::refuse(std::string_view beginning) {
+    auto id = wire::response_id_of(beginning);
+    auto number = base::parse_unsigned(id.value_or(""));
+    if (number) return fail(*number, no_room());
+    if (id) { // a note or a question
+        ++core_->numbers.dropped_notes;
+        return;
+    }
+    while (!waiting_.empty())
+        fail(waiting_.begin()->first, no_room());
 }
 
 void duplex::deliver(wire::message message) {
@@ -151,11 +169,22 @@ void duplex::deliver(wire::message message) {
     call->came.wake();
 }
 
-// A ping is answered here. Any other request belongs to the only call there is; else nobody can say
-// whose it is (every progress of a call names it, a request does not).
-void duplex::deliver_question(wire::message message) {
+// The call that is about the task a request names; where it names none, the only call there is.
+// Else nobody can say whose it is (every progress of a call names it, a request does not).
+std::shared_ptr<duplex::waiting> duplex::asker_of(const wire::message& question) const {
+    if (auto task = related_task(question)) {
+        auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& one) {
+            return is_about_task(*one.second->request, *task);
+        });
+        return found == waiting_.end() ? nullptr : found->second;
+    }
     bool attributable = waiting_.size() == 1 && !waiting_.begin()->second->own;
-    auto call = attributable ? waiting_.begin()->second : nullptr;
+    return attributable ? waiting_.begin()->second : nullptr;
+}
+
+// A ping is answered here.
+void duplex::deliver_question(wire::message message) {
+    auto call = asker_of(message);
     if (!call || message.method_is("ping") || call->queue.size() >= queue_length) {
         [[maybe_unused]] auto sent = put(answer_to(message), 0);
         return;

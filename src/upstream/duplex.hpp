@@ -35,7 +35,11 @@ protected:
     // Sends one message without waiting. `id` is the request's own, 0 for anything else.
     virtual base::result<void> put(std::string bytes, std::uint64_t id) = 0;
 
-    void take(std::string bytes); // one message that came in, or a batch
+    // One message that came in, or a batch; `held` lives as long as its bytes.
+    void take(std::string bytes, std::shared_ptr<const void> held);
+    // A message of which this is the beginning had no room: the call it answers ends, or all do
+    // when that cannot be told.
+    void refuse(std::string_view beginning);
     void fail(std::uint64_t id, base::fault why);
     // No more will come: every call that waits ends with `why`, the link is unusable.
     void lose(const base::fault& why);
@@ -54,15 +58,17 @@ private:
         bool interrupted = false;
         bool has_token = false;
         bool own = false; // initialize: never cancelled
+        std::shared_ptr<const wire::message> request;
         aio::signal_flag came;
     };
     class answer;
     friend class answer;
 
-    base::result<std::unique_ptr<reply>> begin(outgoing request, bool own);
+    base::result<std::unique_ptr<reply>> begin(const outgoing& request, bool own);
     void deliver(wire::message message);
     void deliver_note(wire::message message);
     void deliver_question(wire::message message);
+    std::shared_ptr<waiting> asker_of(const wire::message& question) const;
     static bool make_room(waiting& in, const wire::message& note);
 
     peer_info peer_;

@@ -1,8 +1,11 @@
 #include "upstream/handshake.hpp"
 
+#include "base/text.hpp"
 #include "mcp/revision.hpp"
+#include "upstream/related_task.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace sluice::upstream {
 
@@ -10,6 +13,27 @@ namespace {
 
 base::fault not_an_answer(std::string_view what) {
     return {base::errc::protocol, "its answer to initialize " + std::string(what)};
+}
+
+constexpr std::array<std::string_view, 4> watched = {
+    "protocolVersion", "capabilities", "serverInfo", "instructions"
+};
+constexpr std::array<std::string_view, 5> kinds = {
+    "logging", "completions", "prompts", "resources", "tools"
+};
+constexpr std::array<std::string_view, 2> flags = {"listChanged", "subscribe"};
+
+// Whether a member that somebody reads occurs twice at its level.
+bool has_doubled(std::string_view result) {
+    if (wire::duplicate_key(result, watched)) return true;
+    auto capabilities = wire::object_view(result).find("capabilities");
+    if (!capabilities || wire::kind_of(*capabilities) != wire::kind::object) return false;
+    if (wire::duplicate_key(*capabilities, kinds)) return true;
+    return std::ranges::any_of(kinds, [&](std::string_view kind) {
+        auto value = wire::object_view(*capabilities).find(kind);
+        bool object = value && wire::kind_of(*value) == wire::kind::object;
+        return object && wire::duplicate_key(*value, flags);
+    });
 }
 
 std::string text_or(std::optional<std::string_view> found, std::string_view otherwise) {
@@ -35,6 +59,9 @@ base::result<peer_info> read_initialize(const wire::message& response) {
             "it refused initialize with code " + std::string(response.view(response.error_code))
         );
     }
+    if (wire::kind_of(response.view(response.result)) != wire::kind::object)
+        return not_an_answer("is no object");
+    if (has_doubled(response.view(response.result))) return not_an_answer("has a member twice");
     wire::object_view result(response.view(response.result));
     auto version = result.find("protocolVersion");
     if (!version || wire::kind_of(*version) != wire::kind::string)
@@ -74,7 +101,11 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text) {
 std::string answer_to(const wire::message& request) {
     auto id = request.view(request.id);
     if (request.method_is("ping")) return wire::make_result(id, "{}");
-    return wire::make_error(id, -32602, "there is no call that this request could belong to");
+    std::string why = "there is no call that this request could belong to";
+    if (auto task = related_task(request))
+        why = "no call in flight belongs to the task that this request names: '" +
+              base::clip(*task, 80) + "'";
+    return wire::make_error(id, -32602, why);
 }
 
 bool is_of_session(const wire::message& note) {

@@ -27,7 +27,8 @@ base::fault outcome_unknown(std::string_view what) {
 
 http_call::http_call(std::shared_ptr<http_session> session, outgoing request, bool opening)
     : session_(std::move(session)), request_(std::move(request)), opening_(opening),
-      id_(session_->mint_id()), errand_over_(session_->shared().around.loop.get_executor()) {
+      id_(session_->mint_id()), room_(session_->shared().around.bodies),
+      errand_over_(session_->shared().around.loop.get_executor()) {
     if (!opening_) session_->enter(*this);
 }
 
@@ -165,6 +166,10 @@ http_call::moved http_call::redirected(const net::response_head& head) {
 }
 
 aio::task<http_call::moved> http_call::take_body(aio::instant until, std::size_t limit) {
+    // Where the length is known, room is refused before the bytes come.
+    auto length =
+        base::parse_unsigned(response_->head().headers.get("Content-Length").value_or(""));
+    if (length && *length <= limit && !room_.grow_to(*length)) co_return no_room();
     while (!response_->done()) {
         auto piece = co_await response_->read_some(until);
         if (!piece) co_return piece.error();
@@ -175,6 +180,7 @@ aio::task<http_call::moved> http_call::take_body(aio::instant until, std::size_t
         } else {
             body_ += *piece;
         }
+        if (!room_.grow_to(body_.size())) co_return no_room();
     }
     co_return moved();
 }
@@ -186,7 +192,7 @@ aio::task<http_call::moved> http_call::take_json(aio::instant until) {
             co_return outcome_unknown("its answer was cut off");
         co_return whole;
     }
-    auto done = deliver_text(std::move(body_));
+    auto done = deliver_text(std::move(body_), room_.hand_over());
     if (!done) co_return done;
     if (!answered_) co_return base::fault(base::errc::protocol, "its answer holds no response");
     co_return done;
@@ -199,7 +205,7 @@ aio::task<http_call::moved> http_call::take_refusal(aio::instant until) {
     auto whole = co_await take_body(until, longest_refusal);
     if (!whole && whole.error().code == base::errc::timeout) co_return whole;
     auto body = std::move(body_);
-    if (whole && json && deliver_text(body) && answered_) co_return moved();
+    if (whole && json && deliver_text(body, nullptr) && answered_) co_return moved();
     ready_.clear();
     // Older servers say so of a session that they have forgotten.
     bool about_session = status == 400 && base::lower(body).find("session") != body.npos;
@@ -210,20 +216,21 @@ aio::task<http_call::moved> http_call::take_refusal(aio::instant until) {
 }
 
 // One message, or a batch of them (2025-03-26).
-http_call::moved http_call::deliver_text(std::string text) {
-    if (!wire::looks_like_batch(text)) return deliver(std::move(text));
+http_call::moved http_call::deliver_text(std::string text, std::shared_ptr<const void> held) {
+    if (!wire::looks_like_batch(text)) return deliver(std::move(text), std::move(held));
     auto parts = wire::split_batch(text);
     if (!parts) return broke_protocol(parts.error());
     for (auto& part : *parts) {
-        auto done = deliver(std::move(part));
+        auto done = deliver(std::move(part), held);
         if (!done) return done;
     }
     return {};
 }
 
-http_call::moved http_call::deliver(std::string text) {
+http_call::moved http_call::deliver(std::string text, std::shared_ptr<const void> held) {
     auto message = wire::parse_message(std::move(text));
     if (!message) return broke_protocol(message.error());
+    message->held = std::move(held);
     if (message->is_request() && (answered_ || opening_ || message->method_is("ping"))) {
         session_->answer(*message);
         return {};

@@ -8,6 +8,7 @@
 #include "aio/channel.hpp"
 #include "net/http_client.hpp"
 #include "upstream/http_session.hpp"
+#include "upstream/room.hpp"
 #include "wire/sse.hpp"
 
 #include <deque>
@@ -24,6 +25,8 @@ public:
 
     // Writes the request.
     aio::task<base::result<void>> send();
+    // Instead of sending: fetches the rest of an answer that was begun as request `id`.
+    void resume_at(std::string id, std::string last_event_id);
     aio::task<base::result<step>> next(aio::instant until);
     void interrupt();
     aio::task<> cancel(std::string reason_json);
@@ -35,6 +38,7 @@ public:
     // it takes nothing any more.
     bool takes_questions() const;
     bool inject(wire::message message);
+    const wire::message& request() const { return *request_.message; }
 
     // Of an initialize that was answered.
     const std::string& session_id() const { return session_id_; }
@@ -55,8 +59,8 @@ private:
     aio::task<moved> take_json(aio::instant until);
     aio::task<moved> take_refusal(aio::instant until);
     aio::task<moved> take_events(aio::instant until);
-    moved deliver_text(std::string text);
-    moved deliver(std::string text);
+    moved deliver_text(std::string text, std::shared_ptr<const void> held);
+    moved deliver(std::string text, std::shared_ptr<const void> held);
     moved take_event(wire::sse_event event);
     moved stream_ended(bool on_purpose);
     moved lost(base::fault why);
@@ -78,6 +82,7 @@ private:
     phase phase_ = phase::head;
     std::unique_ptr<net::client_response> response_;
     std::string body_;
+    room room_; // for the message being received
     std::optional<wire::sse_decoder> decoder_;
     std::deque<step> ready_;
     std::optional<base::fault> ended_;

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "sys/random.hpp"
 #include "upstream/handshake.hpp"
+#include "upstream/room.hpp"
 
 #include <algorithm>
 
@@ -34,6 +35,7 @@ void http_listener::start() {
 void http_listener::restart() {
     last_event_id_.clear();
     fruitless_ = 0;
+    stood_ = false;
     if (response_) response_->cancel();
     woken_.wake();
 }
@@ -83,6 +85,8 @@ aio::task<http_listener::verdict> http_listener::listen_once() {
         co_return found;
     }
     if (!is_stream(response_->head())) co_return verdict::no_use;
+    if (auto of = of_.lock(); of && stood_ && last_event_id_.empty()) of->standing_had_a_gap();
+    stood_ = true;
     co_await read_events();
     co_return verdict::again;
 }
@@ -103,19 +107,21 @@ aio::task<http_listener::verdict> http_listener::judge(int status, std::uint64_t
 
 aio::task<> http_listener::read_events() {
     wire::sse_decoder decoder(core_->settings.max_message_bytes + 1024);
+    room space(core_->around.bodies);
     auto since = aio::clock::now();
     for (;;) {
         auto piece = co_await response_->read_some(aio::never);
         if (!piece || piece->empty()) break;
         decoder.feed(*piece);
         while (auto event = decoder.next())
-            take(std::move(*event));
-        if (decoder.too_big() || over()) break;
+            take(std::move(*event), space.hand_over());
+        if (decoder.too_big() || over() || !space.grow_to(decoder.held())) break;
     }
     if (aio::clock::now() - since > long_stand) fruitless_ = 0;
 }
 
-void http_listener::take(wire::sse_event event) {
+// `held` lives until the message was passed on.
+void http_listener::take(wire::sse_event event, std::shared_ptr<const void>) {
     if (event.has_id && is_sendable_id(event.id)) last_event_id_ = event.id;
     if (event.retry_ms) retry_ms_ = std::min(*event.retry_ms, longest_retry_ms);
     fruitless_ = 0;

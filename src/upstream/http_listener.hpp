@@ -31,7 +31,7 @@ private:
     aio::task<verdict> listen_once();
     aio::task<verdict> judge(int status, std::uint64_t generation);
     aio::task<> read_events();
-    void take(wire::sse_event event);
+    void take(wire::sse_event event, std::shared_ptr<const void> held);
     aio::duration wait() const;
     bool over() const { return stopped_ || core_->stopped || of_.expired(); }
 
@@ -44,6 +44,7 @@ private:
     aio::signal_flag woken_;
     bool running_ = false;
     bool stopped_ = false;
+    bool stood_ = false; // a stream of this session stood before
 };
 
 } // namespace sluice::upstream

@@ -24,10 +24,11 @@ aio::task<http_server::opened> http_server::open(open_request request) {
     if (!admitted) co_return admitted.error();
     auto latest = aio::clock::now() + core_->settings.initialize_timeout;
     request.until = std::min(request.until, latest);
+    bool asks = request.adopt.empty();
     auto made = co_await open_either(std::move(request));
-    if (made) {
+    if (made && asks) {
         core_->note_success();
-    } else {
+    } else if (!made) {
         core_->note(made.error());
     }
     co_return made;
@@ -41,6 +42,11 @@ aio::task<http_server::opened> http_server::open_either(open_request request) {
         co_return made;
     }
     auto session = std::make_shared<http_session>(core_, pool_, request);
+    if (!request.adopt.empty()) {
+        auto taken = session->adopt(request.adopt);
+        if (!taken) co_return taken.error();
+        co_return std::shared_ptr<link>(std::move(session));
+    }
     auto done = co_await session->open(request.until);
     if (done) co_return std::shared_ptr<link>(std::move(session));
     if (!may_be_older(done.error())) co_return done.error();

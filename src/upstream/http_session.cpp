@@ -1,5 +1,7 @@
 #include "upstream/http_session.hpp"
 
+#include "sys/random.hpp"
+#include "upstream/handoff.hpp"
 #include "upstream/handshake.hpp"
 #include "upstream/http_call.hpp"
 #include "upstream/http_listener.hpp"
@@ -54,9 +56,25 @@ net::fields http_session::headers(const header_list& forwarded, bool opening) co
 
 aio::task<base::result<void>> http_session::open(aio::instant until) {
     auto done = co_await initialize(until);
-    // What was declared may be asked for, also on a stream of its own.
-    if (done && request_.capabilities != "{}") open_standing();
     co_return done;
+}
+
+std::string http_session::handle() const {
+    if (gone_ || generation_ == 0) return {};
+    return make_handle({session_id_, target_, peer_});
+}
+
+base::result<void> http_session::adopt(std::string_view handle) {
+    auto given = read_handle(handle);
+    if (!given) return given.error();
+    session_id_ = std::move(given->session);
+    target_ = std::move(given->target);
+    peer_ = std::move(given->peer);
+    revision_ = peer_.revision;
+    ++generation_;
+    // Two replicas that ask in one session must never give two requests one id.
+    next_id_ = ((sys::random_u64() & 0xFFFFFU) + 1) << 32U;
+    return {};
 }
 
 aio::task<base::result<void>> http_session::initialize(aio::instant until) {
@@ -113,9 +131,26 @@ aio::task<base::result<std::unique_ptr<reply>>> http_session::call(outgoing requ
     if (!place) co_return place.error();
     auto admitted = core_->admit();
     if (!admitted) co_return admitted.error();
+    // What is sent for the session itself goes with the newest headers, not the opener's.
+    if (request.own)
+        request.headers = request_.headers;
+    else
+        request_.headers = request.headers;
     auto call = std::make_shared<http_call>(shared_from_this(), std::move(request), false);
     auto sent = co_await call->send();
     if (!sent) co_return sent.error();
+    co_return std::make_unique<http_reply>(std::move(call), std::move(*place));
+}
+
+aio::task<base::result<std::unique_ptr<reply>>>
+http_session::resume(std::string mark, outgoing request) {
+    if (!usable()) co_return base::fault(base::errc::unreachable, "the session has ended");
+    auto at = read_mark(mark);
+    if (!at) co_return base::fault(base::errc::unsupported, "its answer cannot be resumed");
+    auto place = take_place(core_);
+    if (!place) co_return place.error();
+    auto call = std::make_shared<http_call>(shared_from_this(), std::move(request), false);
+    call->resume_at(std::move(at->id), std::move(at->event));
     co_return std::make_unique<http_reply>(std::move(call), std::move(*place));
 }
 

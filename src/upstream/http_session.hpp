@@ -28,9 +28,14 @@ public:
     ~http_session() override;
 
     aio::task<base::result<void>> open(aio::instant until);
+    // Takes up the session that `handle` tells of; nothing is sent.
+    base::result<void> adopt(std::string_view handle);
 
     const peer_info& peer() const override { return peer_; }
     aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) override;
+    aio::task<base::result<std::unique_ptr<reply>>>
+    resume(std::string mark, outgoing request) override;
+    std::string handle() const override;
     aio::task<base::result<void>> notify(std::string bytes, aio::instant until) override;
     aio::task<> close() override;
     bool usable() const override { return !gone_ && !core_->stopped; }
@@ -42,6 +47,10 @@ public:
     void leave(http_call& call) { std::erase(calls_, &call); }
     // What the standing stream brought: one message, or a batch.
     void take_standing(std::string text);
+    // It stands again, without what was said while it did not.
+    void standing_had_a_gap() {
+        hearers_.each([](listener& who) { who.missed(); });
+    }
     net::client_request make_get(const std::string& last_event_id) const;
     core& shared() { return *core_; }
     net::http_pool& pool() { return *pool_; }
@@ -67,6 +76,7 @@ private:
     void deliver_standing(wire::message message);
     void deliver_note(wire::message message);
     http_call* only_call() const;
+    http_call* asker_of(const wire::message& question) const;
     static aio::task<> post_answer(self me, std::string bytes);
 
     std::shared_ptr<core> core_;

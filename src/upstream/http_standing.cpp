@@ -4,6 +4,7 @@
 #include "upstream/http_call.hpp"
 #include "upstream/http_listener.hpp"
 #include "upstream/http_session.hpp"
+#include "upstream/related_task.hpp"
 
 namespace sluice::upstream {
 
@@ -61,15 +62,25 @@ http_call* http_session::only_call() const {
     return only;
 }
 
-// A ping is answered here. Any other request belongs to the only call there is; else nobody can say
-// whose it is.
+// The call that is about the task a request names; where it names none, the only call there is.
+// Else nobody can say whose it is.
+http_call* http_session::asker_of(const wire::message& question) const {
+    auto task = related_task(question);
+    if (!task) return only_call();
+    for (auto* call : calls_) {
+        if (call->takes_questions() && is_about_task(call->request(), *task)) return call;
+    }
+    return nullptr;
+}
+
+// A ping is answered here.
 void http_session::deliver_standing(wire::message message) {
     if (message.is_notification()) return deliver_note(std::move(message));
     if (!message.is_request()) {
         ++core_->numbers.stray_messages;
         return;
     }
-    auto* call = message.method_is("ping") ? nullptr : only_call();
+    auto* call = message.method_is("ping") ? nullptr : asker_of(message);
     if (call == nullptr || !call->inject(message)) answer(message);
 }
 

@@ -1,6 +1,7 @@
 // The streaming half of http_call: events in, streams that end too early, and the errands that put
 // a call on its way again.
 #include "aio/within.hpp"
+#include "upstream/handoff.hpp"
 #include "upstream/handshake.hpp"
 #include "upstream/http_call.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t most_fruitless = 8;
 constexpr std::uint32_t longest_retry_ms = 60'000;
+constexpr std::uint32_t soon_ms = 100;
 // How long the end of a stream that has said everything may take before its connection is given up.
 constexpr auto drain_time = std::chrono::milliseconds(500);
 // How long a call that was called off may take to end by itself before its connection is cut: some
@@ -36,6 +38,7 @@ aio::task<http_call::moved> http_call::take_events(aio::instant until) {
         auto taken = take_event(std::move(*event));
         if (!taken || answered_) co_return taken;
     }
+    if (!room_.grow_to(decoder_->held())) co_return no_room();
     if (decoder_->too_big())
         co_return base::fault(base::errc::too_large, "an event of its answer is too large");
     // The last piece may have brought the end with it.
@@ -47,12 +50,18 @@ http_call::moved http_call::take_event(wire::sse_event event) {
     if (event.has_id && is_sendable_id(event.id)) {
         if (event.id != last_event_id_) fruitless_ = 0;
         last_event_id_ = event.id;
+        // Not past messages that are still to be passed on.
+        if (request_.marked && event.data.empty() && ready_.empty())
+            request_.marked(make_mark({id_, last_event_id_}));
     }
     if (event.retry_ms) retry_ms_ = std::min(*event.retry_ms, longest_retry_ms);
     if (event.data.empty()) return {}; // a priming event
     fruitless_ = 0;
     if (!event.event.empty() && event.event != "message") return {};
-    return deliver_text(std::move(event.data));
+    auto done = deliver_text(std::move(event.data), room_.hand_over());
+    bool marks = request_.marked && !ready_.empty() && !last_event_id_.empty();
+    if (marks) ready_.back().mark = make_mark({id_, last_event_id_});
+    return done;
 }
 
 // An upstream may close a stream at will once an event had an id; the rest is fetched by GET.
@@ -122,6 +131,15 @@ aio::task<> http_call::renew_and_send(self me, std::uint64_t forgotten) {
     auto post = me->make_post(false);
     auto response = co_await me->session_->pool().begin(std::move(post), me->request_.until);
     me->errand_done(std::move(response));
+}
+
+void http_call::resume_at(std::string id, std::string last_event_id) {
+    id_ = std::move(id);
+    last_event_id_ = std::move(last_event_id);
+    generation_ = session_->generation();
+    retry_ms_ = soon_ms; // until the upstream names its own
+    sent_ = true;
+    [[maybe_unused]] auto begun = start(resume(shared_from_this()));
 }
 
 aio::task<> http_call::resume(self me) {

@@ -8,6 +8,7 @@
 #include "wire/message.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,8 +42,12 @@ struct outgoing {
     };
     std::vector<edit> edits;
     std::vector<std::pair<std::string, std::string>> headers; // host headers allowed to go up
+    bool own = false; // the gateway's own: goes with the headers of the newest of the host's
     repeat again = repeat::never;
     aio::instant until = aio::never; // connect, send and first byte
+    // Where given, steps tell where the answer stands, and this hears of it when the upstream says
+    // so without a message.
+    std::function<void(std::string mark)> marked;
 };
 
 // A step of an answer.
@@ -55,6 +60,9 @@ struct step {
     kind what = kind::message;
     wire::message message;
     std::uint32_t retry_ms = 0;
+    // Where the answer stands once this message has been passed on (see link::resume); empty when
+    // nobody asked, or the upstream gives no event ids.
+    std::string mark = {};
 };
 
 // One call's answer: zero or more notifications, then exactly one response; then errc::closed.
@@ -88,6 +96,8 @@ public:
     // The upstream had forgotten the session and a new one stands in its place: what was subscribed
     // or set in the old one is gone.
     virtual void reopened() = 0;
+    // The stream for what belongs to no call was away, and what came meanwhile cannot be had.
+    virtual void missed() {}
     // The link broke; not told after close().
     virtual void lost() = 0;
 };
@@ -104,6 +114,19 @@ public:
     // (404) is opened anew once, where nothing can have run.
     virtual aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) = 0;
 
+    // Goes on with an answer that another replica had begun to read: `mark` is what its reply said
+    // last, `request` the message that was answered, for its progress token only. Nothing is sent
+    // again. errc::unsupported where answers cannot be resumed. Spec: "Resumability and
+    // Redelivery".
+    virtual aio::task<base::result<std::unique_ptr<reply>>>
+    resume([[maybe_unused]] std::string mark, [[maybe_unused]] outgoing request) {
+        co_return base::fault(base::errc::unsupported, "its answers cannot be resumed");
+    }
+
+    // What another replica needs to take this session up; empty where it cannot leave the process.
+    // Holds the upstream's session id: a secret of the store.
+    virtual std::string handle() const { return {}; }
+
     // Sends one notification, or one response to a request of the upstream's (a whole JSON-RPC
     // text).
     virtual aio::task<base::result<void>> notify(std::string bytes, aio::instant until) = 0;
@@ -113,8 +136,8 @@ public:
     virtual void add_listener(std::weak_ptr<listener> who) = 0;
 
     // Where the channel for what belongs to no call is a stream of its own (Streamable HTTP: GET),
-    // opens it in the background and keeps it open; costs a connection. A session that declared
-    // capabilities has one already, as the upstream may ask on it.
+    // opens it in the background and keeps it open; costs a connection. Of all links that hold one
+    // session, on whatever replica, one may.
     virtual void open_standing() {}
 
     // Ends the session at the upstream (HTTP: DELETE). Bounded in time. The link is then unusable.

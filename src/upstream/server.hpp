@@ -7,6 +7,7 @@
 #include "aio/task.hpp"
 #include "base/result.hpp"
 #include "net/child.hpp"
+#include "sys/budget.hpp"
 #include "upstream/link.hpp"
 #include "upstream/settings.hpp"
 
@@ -27,6 +28,9 @@ struct open_request {
     std::string client_info;             // JSON object; empty = the gateway's own
     std::vector<std::pair<std::string, std::string>> headers; // host headers allowed to go up
     aio::instant until = aio::never;
+    // What link::handle() of this session said, here or on another replica: the session is taken up
+    // as it stands, without asking the upstream; empty = a new one. Only Streamable HTTP.
+    std::string adopt;
 };
 
 enum class circuit_state : std::uint8_t { closed, open, half_open };
@@ -57,6 +61,9 @@ struct surroundings {
     std::function<void(std::string_view server, std::string_view text)> say;
     // Children that run now, over all servers made with copies of this (stdio.max_processes).
     std::shared_ptr<std::size_t> children = std::make_shared<std::size_t>(0);
+    // Bytes of messages held by the process; large ones count while they are received and after.
+    // Null = no bound.
+    sys::budget* bodies = nullptr;
 };
 
 class server {

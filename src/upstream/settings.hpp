@@ -101,6 +101,7 @@ struct server_settings {
     bool allow_elicitation = false;
     bool allow_sampling = false;
     bool allow_roots = false;
+    bool label_elicitation = false; // its name before the text of what it asks the person
 
     std::chrono::milliseconds timeout{60'000};        // silence on one call; progress resets it
     std::chrono::milliseconds max_timeout{3'600'000}; // the whole call; nothing resets it

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "upstream/handshake.hpp"
+#include "upstream/room.hpp"
 
 namespace sluice::upstream {
 
@@ -75,10 +76,17 @@ base::result<void> sse_session::take_endpoint(const std::string& reference) {
 aio::task<> sse_session::read_all(self me) {
     co_await aio::keep_running_when_cancelled();
     base::fault why(base::errc::closed, "its stream ended; whether requests ran is not known");
+    room space(me->core_->around.bodies);
     for (;;) {
         while (auto event = me->decoder_.next()) {
             bool message = event->event.empty() || event->event == "message";
-            if (message && !event->data.empty()) me->take(std::move(event->data));
+            auto held = space.hand_over();
+            if (message && !event->data.empty()) me->take(std::move(event->data), std::move(held));
+        }
+        // The stream is one host session's own: it ends, a new one is opened by the next call.
+        if (!space.grow_to(me->decoder_.held())) {
+            why = no_room();
+            break;
         }
         if (me->decoder_.too_big()) {
             why = base::fault(base::errc::too_large, "an event of its stream is too large");
@@ -97,15 +105,21 @@ base::result<void> sse_session::put(std::string bytes, std::uint64_t id) {
     if (core_->helpers.size() >= most_posts)
         return base::fault(base::errc::too_many, "too many requests are being sent");
     auto me = std::static_pointer_cast<sse_session>(shared_from_this());
-    core_->helpers.spawn(post(std::move(me), std::move(bytes), id));
+    core_->helpers.spawn(post(std::move(me), headers(), std::move(bytes), id));
     return {};
 }
 
-aio::task<> sse_session::post(self me, std::string bytes, std::uint64_t id) {
+aio::task<base::result<std::unique_ptr<reply>>> sse_session::call(outgoing request) {
+    // Its POST, and what is sent for the session itself from now on, goes with these.
+    if (!request.own) forwarded_ = request.headers;
+    return duplex::call(std::move(request));
+}
+
+aio::task<> sse_session::post(self me, net::fields headers, std::string bytes, std::uint64_t id) {
     co_await aio::keep_running_when_cancelled();
     net::client_request request;
     request.target = me->endpoint_;
-    request.headers = me->headers();
+    request.headers = std::move(headers);
     request.headers.set("Content-Type", "application/json");
     request.headers.set("Accept", "application/json, text/event-stream");
     request.body = std::move(bytes);

@@ -23,13 +23,14 @@ public:
     // The stream, its endpoint event, then the MCP session; on a fault nothing is left open.
     aio::task<base::result<void>> start(open_request request);
     aio::task<> close() override;
+    aio::task<base::result<std::unique_ptr<reply>>> call(outgoing request) override;
 
 private:
     using self = std::shared_ptr<sse_session>;
     base::result<void> put(std::string bytes, std::uint64_t id) override;
     aio::task<base::result<void>> open_stream(aio::instant until);
     static aio::task<> read_all(self me);
-    static aio::task<> post(self me, std::string bytes, std::uint64_t id);
+    static aio::task<> post(self me, net::fields headers, std::string bytes, std::uint64_t id);
     base::result<void> take_endpoint(const std::string& reference);
     net::fields headers() const;
 

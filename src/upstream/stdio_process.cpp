@@ -1,5 +1,6 @@
 #include "upstream/stdio_process.hpp"
 
+#include "upstream/room.hpp"
 #include "upstream/stdio_gate.hpp"
 #include "wire/lines.hpp"
 
@@ -26,7 +27,12 @@ base::result<void> stdio_process::spawn() {
         return base::fault(base::errc::config, "local processes are not enabled");
     auto& running = *core_->around.children;
     if (settings_.max_processes != 0 && running >= settings_.max_processes)
-        return base::fault(base::errc::too_many, "stdio.max_processes are running already");
+        return base::fault(
+            base::errc::too_many,
+            std::to_string(running) +
+                " local processes run already, as many as stdio.max_processes allows; try again "
+                "when a session has ended"
+        );
     net::child_settings what;
     what.command = server.command;
     what.args = server.args;
@@ -113,6 +119,7 @@ aio::task<> stdio_process::write_all(self me) {
 aio::task<> stdio_process::read_all(self me) {
     co_await aio::keep_running_when_cancelled();
     wire::line_splitter lines(me->core_->settings.max_message_bytes);
+    room space(me->core_->around.bodies);
     bool too_big = false;
     while (!too_big) {
         auto piece = co_await me->child_->read_stdout();
@@ -120,7 +127,12 @@ aio::task<> stdio_process::read_all(self me) {
         me->core_->numbers.bytes_in += piece->size();
         lines.feed(*piece);
         while (auto line = lines.next())
-            me->take(std::move(*line));
+            me->take(std::move(*line), space.hand_over());
+        if (!space.grow_to(lines.beginning().size())) {
+            me->refuse(lines.beginning());
+            lines.skip();
+            space.hand_over();
+        }
         too_big = lines.too_big();
     }
     if (me->ending_ || me->ended_) co_return;

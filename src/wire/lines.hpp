@@ -17,15 +17,21 @@ public:
     std::optional<std::string> next(); // without its line end
     std::string rest();                // at end of input: what came after the last line end
     bool too_big() const { return too_big_; }
+    // What has come of the line that is not whole yet.
+    std::string_view beginning() const { return std::string_view(buffer_).substr(start_); }
+    // Drops that line, also what is still to come of it; the ones behind it are given out.
+    void skip();
 
 private:
     void give_up();
+    std::string give_out(std::string_view line);
 
     std::size_t max_;
     std::string buffer_;
     std::size_t start_ = 0;
     std::size_t scanned_ = 0;
     bool too_big_ = false;
+    bool skipping_ = false;
 };
 
 } // namespace sluice::wire

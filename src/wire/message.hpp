@@ -8,6 +8,7 @@
 #include "wire/token.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct message {
     std::string bytes;
     message_kind kind = message_kind::notification;
     bool is_error = false; // result.isError is true
+    // What its receiver wants to live as long as the bytes do (room in a budget); often nothing.
+    std::shared_ptr<const void> held;
 
     // Top level. An error's id may be null or missing (its sender could not read ours): absent
     // here.
@@ -60,6 +63,10 @@ struct message {
 // On a fault `readable_id`, if given, gets the exact text of a sound id, for the answer's id.
 base::result<message>
 parse_message(std::string bytes, json_limits limits = {}, std::string* readable_id = nullptr);
+
+// Of a message of which only the beginning is known: the exact text of its id, an empty one when it
+// is no response; nothing when the beginning does not tell.
+std::optional<std::string> response_id_of(std::string_view beginning);
 
 // The first thing that is not white space opens an array.
 bool looks_like_batch(std::string_view bytes);

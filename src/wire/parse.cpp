@@ -14,6 +14,7 @@ using base::fault;
 
 struct found : message {
     span jsonrpc, meta_token, param_token, error_flag;
+    span elicitation, form, url, sampling, roots; // watched only: read from `capabilities` later
 };
 
 struct slot {
@@ -31,6 +32,15 @@ constexpr slot ref_slots[] = {
     {"name", &found::ref_name},
     {"uri", &found::ref_uri},
 };
+constexpr slot elicitation_slots[] = {
+    {"form", &found::form},
+    {"url", &found::url},
+};
+constexpr slot capability_slots[] = {
+    {"elicitation", &found::elicitation, elicitation_slots},
+    {"sampling", &found::sampling},
+    {"roots", &found::roots},
+};
 constexpr slot params_slots[] = {
     {"name", &found::name},
     {"arguments", &found::arguments},
@@ -44,7 +54,7 @@ constexpr slot params_slots[] = {
     {"reason", &found::reason},
     {"level", &found::level},
     {"protocolVersion", &found::protocol_version},
-    {"capabilities", &found::capabilities},
+    {"capabilities", &found::capabilities, capability_slots},
     {"clientInfo", &found::client_info},
 };
 constexpr slot result_slots[] = {
@@ -210,6 +220,25 @@ std::optional<fault> parser::judge_response() {
 base::result<message>
 parse_message(std::string bytes, json_limits limits, std::string* readable_id) {
     return parser(std::move(bytes), limits).run(readable_id);
+}
+
+std::optional<std::string> response_id_of(std::string_view beginning) {
+    std::optional<std::string> id;
+    scanner scan(beginning, {});
+    scan.space();
+    if (!scan.at('{')) return id;
+    scan.object([&](std::string_view raw_key) {
+        const std::uint32_t begin = scan.offset();
+        if (member{raw_key, {}}.key_is("method")) {
+            id.emplace();
+            return false;
+        }
+        if (!scan.value() || scan.at_end()) return false; // a number cut off looks whole
+        const std::string_view text = beginning.substr(begin, scan.offset() - begin);
+        if (member{raw_key, {}}.key_is("id") && token::parse(text)) id = text;
+        return true;
+    });
+    return id;
 }
 
 bool looks_like_batch(std::string_view bytes) {

@@ -9,6 +9,7 @@ namespace sluice::wire {
 
 namespace {
 
+constexpr std::size_t worth_giving_back = 64 * 1024;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::optional<std::uint32_t> parse_retry(std::string_view digits) {
@@ -54,11 +55,21 @@ void sse_decoder::feed(std::string_view bytes) {
     buffer_.append(bytes);
 }
 
+// After a large event its memory is given back: a stream may stand for days.
+void sse_decoder::let_go() {
+    if (start_ < worth_giving_back) return;
+    buffer_ = buffer_.substr(start_);
+    scanned_ -= start_;
+    start_ = 0;
+}
+
 std::optional<sse_event> sse_decoder::next() {
     if (too_big_ || !drop_mark()) return std::nullopt;
     while (auto line = next_line()) {
         if (line->empty()) {
-            if (auto event = finish()) return event;
+            auto event = finish();
+            let_go();
+            if (event) return event;
         } else {
             take_field(*line);
         }

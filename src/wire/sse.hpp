@@ -30,6 +30,8 @@ public:
     std::optional<sse_event> next();
     // An event or line over the limit was met: nothing more will come, close the stream.
     bool too_big() const { return too_big_; }
+    // Bytes kept for what has not been given out yet.
+    std::size_t held() const { return buffer_.size() - start_ + pending_.data.size(); }
 
 private:
     bool drop_mark();
@@ -37,6 +39,7 @@ private:
     void take_field(std::string_view line);
     std::optional<sse_event> finish();
     void give_up();
+    void let_go();
 
     std::size_t max_;
     std::string buffer_;

@@ -42,13 +42,15 @@ class Upstream:
         return self.fake.wait_event(event, **want)
 
     def initialize(self):
-        """The params of the last initialize, which a host's own session sent."""
-        if self.way == 'stdio':
-            return json.loads(self.fake.texts('initialize')[-1])['params']
-        return json.loads(self.fake.seen(rpc='initialize')[-1].text)['params']
+        """The params of the last initialize that a host's own session sent: the gateway's own, which declares
+        nothing, may come after it."""
+        texts = (self.fake.texts('initialize') if self.way == 'stdio'
+                 else [seen.text for seen in self.fake.seen(rpc='initialize')])
+        params = [json.loads(text)['params'] for text in texts]
+        return ([p for p in params if p['capabilities']] or params)[-1]
 
-    def arguments(self, method=ELICIT, params=FORM, id='"q"'):
-        return {'method': method, 'params': params, 'id': id, 'via': 'get' if self.way == 'get' else 'call'}
+    def arguments(self, method=ELICIT, params=FORM, id='"q"', **more):
+        return {'method': method, 'params': params, 'id': id, 'via': 'get' if self.way == 'get' else 'call', **more}
 
 
 class Asking:

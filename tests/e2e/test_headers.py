@@ -117,3 +117,35 @@ def test_an_sse_endpoint_of_another_origin_is_refused(fakes, sse_fakes, gateways
     host = hosts(gateways({'up': sse(up, auth_type='bearer_token', auth_value='s3cret')}).mcp_url).open()
     assert host.call('up-echo').error()
     assert not evil.event_list('connected')
+
+
+@pytest.mark.parametrize('make', [http, sse])
+def test_what_is_sent_for_the_session_goes_with_the_newest_headers(fakes, sse_fakes, gateways, hosts, make):
+    up = (fakes if make is http else sse_fakes)('up')
+    host = hosts(gateways({'up': make(up, extra_headers=['x-tenant'])}).server_url('up')).open()
+    host.call('echo', replace=[('X-Tenant', 'old')]).result()
+    slow = host.start_call('slow', id='7', replace=[('X-Tenant', 'new')])
+    up.wait_event('started')
+    assert up.seen(tool='slow')[-1].header('x-tenant') == 'new'
+    host.cancel('7')
+    assert slow.answer().messages() == []
+    assert up.wait_seen(rpc='notifications/cancelled')[-1].header('x-tenant') == 'new'
+    if make is http:
+        host.end()
+        mine = up.seen(tool='slow')[-1].session
+        ends = up.wait(lambda: [r for r in up.seen(method='DELETE') if r.session == mine])
+        assert [r.header('x-tenant') for r in ends] == ['new']
+
+
+def test_a_renewed_session_is_opened_with_the_newest_headers(fakes, gateways, hosts):
+    up = fakes('up', capabilities={'tools': {}, 'logging': {}})
+    host = hosts(gateways({'up': http(up, extra_headers=['x-tenant'])}).server_url('up')).open()
+    host.call('echo', replace=[('X-Tenant', 'old')]).result()
+    host.ask('logging/setLevel', {'level': 'error'}, replace=[('X-Tenant', 'old')]).result()
+    up.expire_sessions()
+    host.call('echo', replace=[('X-Tenant', 'new')]).result()
+    assert up.seen(rpc='initialize')[-1].header('x-tenant') == 'new'
+    assert up.seen(rpc='notifications/initialized')[-1].header('x-tenant') == 'new'
+    levels = up.wait_seen(rpc='logging/setLevel', count=2)
+    assert levels[-1].header('x-tenant') == 'new' and levels[-1].raw('params', 'level') == '"error"'
+    assert levels[-1].session != levels[0].session

@@ -188,6 +188,18 @@ def test_after_the_upstream_forgot_the_session_it_is_subscribed_again(listening,
     assert listener.until(lambda m: '"x"' in m) == UPDATED % URIS[0]
 
 
+def test_after_a_stream_that_cannot_be_resumed_every_subscription_is_told_that_it_may_have_changed(listening, loud):
+    listener = listening()
+    for uri in URIS:
+        assert listener.host.ask('resources/subscribe', {'uri': uri}).result() == '{}'
+    loud.drop_connections()     # the session lives; its stream gave no event ids
+    listener.until(lambda m: 'updated' in m)
+    listener.until(lambda m: 'updated' in m)
+    assert sorted(json.loads(m)['params']['uri'] for m in listener.seen) == URIS
+    assert len(loud.event_list('subscribed')) == 2 and len(loud.event_list('listening')) == 2
+    assert len(listener.marker(lambda: marker(loud))) == 2      # one each
+
+
 def test_a_process_that_died_is_subscribed_again(gateways, hosts, stdio_fakes):
     up = stdio_fakes('up', capabilities=LOUD, resources=URIS)
     host = hosts(gateways({'up': up.config()}).server_url('up')).open()
@@ -225,6 +237,37 @@ def test_log_messages_are_never_more_than_the_host_asked(listening, loud, wanted
         loud.push(LOG % level)
     seen = listener.marker(lambda: marker(loud))
     assert seen == [LOG % level for level in (said if levels is None else levels)]
+
+
+def levels_set(up):
+    return [json.loads(t)['params']['level'] for t in up.texts('logging/setLevel')]
+
+
+@pytest.mark.parametrize('route', ['single', 'aggregate'])
+def test_a_shared_process_is_as_verbose_as_the_most_curious_and_each_hears_its_own(gateways, hosts, stdio_fakes, route):
+    up = stdio_fakes('up', capabilities=LOUD, resources=URIS)
+    gateway = gateways({'up': up.config()})
+    url = gateway.server_url('up') if route == 'single' else gateway.mcp_url
+    calm, curious, silent = (Listener(hosts(url).open()) for _ in range(3))
+    for listener in (calm, curious, silent):
+        listener.host.tools()
+    tool = 'say' if route == 'single' else 'up-say'
+    assert calm.host.ask('logging/setLevel', {'level': 'error'}).result() == '{}'
+    assert curious.host.ask('logging/setLevel', {'level': 'debug'}).result() == '{}'
+    assert calm.host.ask('logging/setLevel', {'level': 'warning'}).result() == '{}'
+    assert levels_set(up) == ['error', 'debug', 'debug']
+    said = ['debug', 'info', 'warning', 'error']
+    # Two calls in flight: what is said then belongs to neither of them.
+    open_call = silent.host.start_call(tool.replace('say', 'slow'), {'ms': 60000}, id='"open"')
+    wait_until(lambda: any('"slow"' in t for t in up.texts('tools/call')), what='the call in flight')
+    silent.host.call(tool, {'raw': [LOG % level for level in said] + [CHANGED % 'tools']}).messages()
+    for listener, heard in ((calm, ['warning', 'error']), (curious, said), (silent, [])):
+        listener.until(lambda m: 'list_changed' in m)
+        assert listener.seen[:-1] == [LOG % level for level in heard]
+    curious.host.end()      # nobody wants to hear so much any more
+    wait_until(lambda: levels_set(up)[3:] == ['warning'], what='the level of who is left')
+    silent.host.cancel('"open"')
+    del open_call
 
 
 def test_notifications_of_the_older_transport(gateways, hosts, sse_fakes):

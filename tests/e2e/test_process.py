@@ -44,6 +44,8 @@ def test_metrics_tell_of_calls_progress_cancels_and_upstreams(gateways, fake, ho
     assert re.search(r'(?m)^# TYPE sluice_\w+ histogram', gateway.admin('/metrics'))
     host.cancel('7')
     wire.answer().messages()
+    # A cancelled call is counted when its upstream has been told.
+    wait_until(lambda: 'outcome="cancelled"' in gateway.admin('/metrics'), what='the cancelled call to be counted')
     text = gateway.admin('/metrics')
     names = set(re.findall(r'(?m)^# TYPE (\S+)', text))
     assert names and all(n.startswith(('sluice_', 'process_')) for n in names)
@@ -110,6 +112,15 @@ def test_a_mount_path_is_stripped_first(gateways, fake, hosts):
         host = hosts('http://127.0.0.1:%d%s' % (port, path)).open()
         assert any(t.endswith('echo') for t in host.tools()), path
     assert hosts('http://127.0.0.1:%d/tools/other/mcp' % port).initialize().status == 404
+
+
+@pytest.mark.parametrize('path', ['/mcp', '/mcp/', '/tools/mcp'])
+def test_a_public_url_that_is_the_endpoint_itself_is_taken_as_that(gateways, fake, hosts, path):
+    gateway = gateways({'up': http(fake)}, public_url='https://gw.example' + path)
+    assert gateway.mcp_url.endswith(path.rstrip('/')) and '/mcp/mcp' not in gateway.mcp_url
+    assert hosts(gateway.mcp_url).open().tools()
+    below = gateway.mcp_url.removesuffix('/mcp')
+    assert hosts(below + '/mcp/up').open().tools() and hosts(below + '/up/mcp').open().tools()
 
 
 def test_sigterm_lets_a_running_call_finish(gateways, fake, hosts):

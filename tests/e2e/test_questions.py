@@ -1,5 +1,6 @@
 """Questions of upstreams in the middle of a call: to the host and back, exactly, or an explicit error."""
 import json
+import time
 
 import pytest
 
@@ -8,7 +9,7 @@ from fake import rawjson
 from fake.host import Closed
 from fake.server import on_loop
 from fake.sse_host import SseHost
-from kit import R3, R4
+from kit import R1, R2, R3, R4
 from lib.procs import wait_until
 
 
@@ -106,6 +107,112 @@ def test_a_silent_host_is_an_error_upstream_and_the_question_is_withdrawn(up, as
     assert json.loads(rawjson.get(call.upstream_got(), 'error'))['code'] == -32603
 
 
+def test_an_open_question_pauses_the_silence_that_a_call_may_have(plain, asked):
+    """1 s of thought and 1 s of silent work are more than `timeout`; neither is alone."""
+    call = asked(plain, config={**ALLOWED, 'timeout': '1500ms'}, busy_ms=1000)
+    question = call.question()
+    time.sleep(1)       # the person thinks
+    call.reply(question, BIG)
+    assert rawjson.get(call.upstream_got(), 'result') == BIG
+
+
+def test_after_the_answer_the_silence_counts_again(plain, asked):
+    call = asked(plain, config={**ALLOWED, 'timeout': '400ms'}, busy_ms=30000)
+    call.reply(call.question(), BIG)
+    final = call.until(lambda m: rawjson.get(m, 'method') is None)
+    assert json.loads(final)['error']['data']['outcome'] == 'timeout'
+
+
+def test_progress_does_not_give_a_question_more_time(up, gateways, hosts):
+    gateway = gateways({'up': up.entry(**ALLOWED, timeout='800ms')})
+    host = hosts(gateway.server_url('up'), capabilities=CAN).open()
+    begun = time.monotonic()
+    call = Asking(host, up.arguments(chatter_ms=100), token='1')
+    question = call.question()
+    note = call.until(lambda m: 'notifications/cancelled' in m)
+    assert rawjson.get(note, 'params', 'requestId') == rawjson.get(question, 'id')
+    assert json.loads(rawjson.get(call.upstream_got(), 'error'))['code'] == -32603
+    assert 0.8 <= time.monotonic() - begun < 10 and sum('notifications/progress' in m for m in call.messages) >= 3
+
+
+def test_the_calls_own_deadline_holds_while_a_question_is_open(up, asked):
+    # On its own clock the question would be open for a second more.
+    call = asked(up, config={**ALLOWED, 'timeout': '2s', 'max_timeout': '2500ms'}, first_ms=1500)
+    question = call.question()
+    note = call.until(lambda m: 'notifications/cancelled' in m)
+    assert rawjson.get(note, 'params', 'requestId') == rawjson.get(question, 'id')
+    final = call.until(lambda m: rawjson.get(m, 'method') is None)
+    assert json.loads(final)['error']['data']['outcome'] == 'timeout'
+    up.wait_for('cancelled')
+    wait_until(lambda: up.answers(), what='the error upstream')
+    assert [rawjson.get(a, 'result') for a in up.answers()] == [None]
+
+
+def test_metrics_tell_of_questions(plain, gateways, hosts):
+    gateway = gateways({'up': plain.entry(**ALLOWED)})
+    call = Asking(hosts(gateway.server_url('up'), capabilities=CAN).open(), plain.arguments(), id='7')
+    kind = '{method="%s"}' % ELICIT
+    question = call.question()
+    assert gateway.metrics()['sluice_questions_open' + kind] == 1
+    call.reply(question, BIG)
+    call.upstream_got()
+    call.reply(question, BIG)      # double
+    refused = Asking(call.host, plain.arguments(method='made/up'), id='8')
+    refused.upstream_got()
+    wait_until(lambda: gateway.metrics()['sluice_questions_open' + kind] == 0, what='no open question')
+    found = gateway.metrics()
+    assert found['sluice_questions_total{ending="answered",method="%s"}' % ELICIT] == 1
+    assert found['sluice_questions_total{ending="method_not_found",method="other"}'] == 1
+    assert found['sluice_question_wait_seconds_count' + kind] == 1
+    assert found['sluice_stray_answers_total'] == 1
+
+
+@pytest.mark.parametrize('label', [True, False])
+def test_the_text_of_an_elicitation_names_its_server_where_that_is_wanted(plain, asked, label):
+    call = asked(plain, config={**ALLOWED, 'label_elicitation': label})
+    question = call.question()
+    wanted = FORM.replace('"message":"', '"message":"[up] ') if label else FORM
+    assert rawjson.get(question, 'params') == wanted
+    call.reply(question, BIG)
+    assert rawjson.get(call.upstream_got(), 'result') == BIG
+    other = Asking(call.host, plain.arguments(method=SAMPLE, params='{"message":"m"}'), id='8')
+    question = other.question()
+    assert rawjson.get(question, 'params') == '{"message":"m"}'     # elicitation alone
+    other.reply(question, '{}')
+
+
+VISIT = ('{"code":-32042,"message":"log in","data":{"elicitations":[{"mode":"url","elicitationId":"e1",'
+         '"url":"https://a.example/?b=\\u0063","message":"Log in at A","x":1.0}]},"y":1e2}')
+
+
+@pytest.mark.parametrize('revision', [R1, R2, R3, R4])
+def test_an_error_that_wants_pages_visited_is_told_as_its_host_can_read_it(plain, gateways, hosts, revision):
+    gateway = gateways({'up': plain.entry(**ALLOWED)})
+    host = hosts(gateway.server_url('up'), capabilities=CAN, revision=revision).open()
+    answer = host.call('err', '{"error":%s}' % VISIT)
+    if revision == R4:
+        assert rawjson.get(answer.messages()[-1], 'error') == VISIT
+        return
+    result = json.loads(answer.result())
+    assert result['isError'] and 'Log in at A: https://a.example/?b=c' in result['content'][0]['text']
+
+
+COMPLETE = '{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e\\u0031"}}'
+
+
+def test_the_end_of_what_a_page_was_for_reaches_its_host_and_no_other(plain, gateways, hosts):
+    url = gateways({'up': plain.entry(**ALLOWED)}).server_url('up')
+    one, two = (hosts(url, capabilities=CAN).open() for _ in range(2))
+    assert one.call('say', {'raw': [COMPLETE]}).messages()[:-1] == [COMPLETE]
+    two.say('echo')
+    streams = [h.listen() for h in (one, two)]
+    plain.fake.wait(lambda: len(plain.fake.event_list('listening')) == 2)
+    one.call('say', {'raw': [COMPLETE], 'via': 'get'}).messages()
+    two.call('say', {'raw': [COMPLETE.replace('e\\u0031', 'two')], 'via': 'get'}).messages()
+    heard = [next(e.text for e in s.events() if e.text) for s in streams]
+    assert heard == [COMPLETE, COMPLETE.replace('e\\u0031', 'two')]
+
+
 def test_cancelling_the_call_withdraws_its_question(up, asked):
     call = asked(up)
     question = call.question()
@@ -168,6 +275,27 @@ def test_a_question_on_a_shared_channel_with_two_calls_in_flight_is_refused(way,
     assert error['code'] == -32602
     gateway_call.reply(question, '{"action":"decline"}')
     assert rawjson.get(gateway_call.upstream_got(), 'result') == '{"action":"decline"}'
+
+
+RELATED = '"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"%s"}}'
+
+
+@pytest.mark.parametrize('way', ['get', 'stdio', 'sse'])
+def test_on_a_shared_channel_a_question_goes_to_the_call_of_the_task_it_names(way, fakes, stdio_fakes, asked):
+    up = Upstream(way, fakes, stdio_fakes)
+    asker = asked(up, id='"first"', params='{"message":"m",%s}' % RELATED % 't-\\u0031')
+    # So far no call is about that task: refused, and named, though there is only one call to ask in.
+    error = json.loads(rawjson.get(asker.upstream_got(), 'error'))
+    assert error['code'] == -32602 and "'t-1'" in error['message'] and len(asker.messages) == 1
+    host = asker.host
+    about = Asking(host, up.arguments(id='"open"'), id='8', more=',' + RELATED % 't-1')
+    first = about.question()
+    other = Asking(host, up.arguments(id='"q2"', params='{"message":"m",%s}' % RELATED % 't-1'), id='9')
+    second = about.question()           # asked by the other call, for this one's task
+    about.reply(second, '{"action":"cancel"}')      # first, for the other answer ends the call
+    about.reply(first, '{"action":"decline"}')
+    assert rawjson.get(about.upstream_got(), 'result') == '{"action":"decline"}'
+    assert rawjson.get(other.upstream_got(), 'result') == '{"action":"cancel"}'
 
 
 @pytest.mark.parametrize('way', ['post', 'get', 'stdio', 'sse'])

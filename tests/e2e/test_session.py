@@ -312,3 +312,15 @@ def second_refused(wire):
     finally:
         wire.sock.setblocking(True)
     return b'"error"' in wire.buffer
+
+
+@pytest.mark.parametrize('params', [
+    '"protocolVersion":"2025-06-18","protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}',
+    '"protocolVersion":"2025-11-25","capabilities":{},"c\\u0061pabilities":{"roots":{}},"clientInfo":{}',
+    '"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a"},"clientInfo":{"name":"b"}',
+    '"protocolVersion":"2025-11-25","capabilities":{"roots":{},"roots":{}},"clientInfo":{}',
+    '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"url":{},"url":{}}},"clientInfo":{}'])
+def test_an_initialize_that_says_twice_what_is_read_is_refused(raw_host, fake, params):
+    answer = raw_host.post('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{%s}}' % params)
+    message_error(answer, 400, -32600)
+    assert answer.session is None

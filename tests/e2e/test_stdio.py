@@ -65,6 +65,23 @@ def test_isolation_gives_each_session_its_process_and_ends_it_with_the_session(g
     assert alive(second) and two.say('pid') == str(second)
 
 
+def test_no_more_processes_than_allowed_and_a_word_for_who_comes_too_late(gateways, hosts, st):
+    gateway = gateways({'st': st.config(isolation='session')}, stdio={**ON, 'max_processes': 1})
+    url = gateway.server_url('st')
+
+    def first():
+        """The gateway's own look at the server takes the one place for a moment."""
+        host = hosts(url)
+        answer = host.initialize()
+        host.session = answer.session
+        return host if answer.status == 200 else None
+    one = wait_until(first, what='the one process')
+    late = hosts(url).initialize()
+    assert late.status == 503 and 'stdio.max_processes' in late.error()['message']
+    one.end()
+    wait_until(first, what='the place of the session that ended')
+
+
 def test_ids_and_tokens_of_hosts_that_share_a_process_never_cross(hosts, url, st):
     one, two = hosts(url).open(), hosts(url).open()
     first = one.start_call('slow', {'say': 'one', 'first': True, 'seconds': 0.4}, token='1', id='1')
@@ -194,6 +211,18 @@ def test_grandchildren_end_with_the_child(gateway, host):
     gateway.stop()
     wait_until(lambda: not alive(grandchild), what='the grandchild to end')
     assert not alive(child)
+
+
+@pytest.mark.parametrize('how', ['stopped', 'killed'])
+def test_a_grandchild_in_a_session_of_its_own_does_not_outlive_the_gateway(gateway, host, how):
+    grandchild = int(host.say('fork', {'apart': True}))
+    assert os.getsid(grandchild) == grandchild
+    if how == 'killed':
+        gateway.killed = True
+        os.kill(gateway.pid, signal.SIGKILL)
+    else:
+        gateway.stop()
+    wait_until(lambda: not alive(grandchild), what='the grandchild to end')
 
 
 @pytest.mark.parametrize('stubborn', [False, True])

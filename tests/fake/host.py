@@ -339,17 +339,17 @@ class Host:
     def ask(self, method, params='{}', id=None, **rest):
         return self.post(self.text(method, params, id), **rest)
 
-    def call_text(self, tool, arguments='{}', token=None, id=None):
+    def call_text(self, tool, arguments='{}', token=None, id=None, more=''):
         arguments = arguments if isinstance(arguments, str) else rawjson.dumps(arguments)
         meta = '' if token is None else ',"_meta":{"progressToken":%s}' % token
-        return self.text('tools/call', '{"name":"%s","arguments":%s%s}' % (tool, arguments, meta), id)
+        return self.text('tools/call', '{"name":"%s","arguments":%s%s}' % (tool, arguments, meta + more), id)
 
     def call(self, tool, arguments='{}', token=None, id=None, **rest):
         return self.post(self.call_text(tool, arguments, token, id), **rest)
 
-    def start_call(self, tool, arguments='{}', token=None, id=None, **rest):
-        """Like call, but leaves the answer unread: returns the connection."""
-        return self.begin('POST', self.call_text(tool, arguments, token, id), **rest)
+    def start_call(self, tool, arguments='{}', token=None, id=None, more='', **rest):
+        """Like call, but leaves the answer unread: returns the connection. `more`: members of params, as text."""
+        return self.begin('POST', self.call_text(tool, arguments, token, id, more), **rest)
 
     def say(self, tool, arguments='{}', **rest):
         """The text of a call's first content block."""

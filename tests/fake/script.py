@@ -90,6 +90,7 @@ class Script:
         self.faults = dict(faults or {})    # method -> kind, answered by the transport
         self.init_extra = init_extra or {}
         self.cursors = None                 # 'repeat' or 'endless': an upstream that never finishes
+        self.tools_of = None                # call.record -> names: the tools that one sees (HTTP only)
         self.list_revision = None           # `_meta.revision` of every page
         self.events = []                    # (kind, details), e.g. ('cancelled', {...})
         self.records = []
@@ -210,6 +211,11 @@ class Script:
             body['_meta'] = {'revision': self.list_revision}
         await call.result(rawjson.dumps(body))
 
+    def tools_for(self, call):
+        if self.tools_of is None:
+            return self.tools
+        return [{'name': n, 'inputSchema': {'type': 'object'}} for n in self.tools_of(call.record)]
+
     async def answer(self, call):
         method = call.method
         if method == 'initialize':
@@ -223,7 +229,7 @@ class Script:
         if method in ('ping', 'logging/setLevel'):
             return await call.result('{}')
         if method == 'tools/list':
-            return await self.listing(call, 'tools', self.tools)
+            return await self.listing(call, 'tools', self.tools_for(call))
         if method == 'prompts/list':
             return await self.listing(call, 'prompts', self.prompts)
         if method == 'resources/list':
@@ -240,7 +246,7 @@ class Script:
         if method == 'completion/complete':
             return await call.result('{"completion":{"values":["%s-1"],"total":1.0}}' % self.name)
         if method == 'tools/call':
-            if call.name in [t['name'] for t in self.tools]:
+            if call.name in [t['name'] for t in self.tools_for(call)]:
                 return await tools.run(call)
             return await call.error('{"code":-32602,"message":"Unknown tool"}')
         await call.error('{"code":-32601,"message":"Method not found"}')

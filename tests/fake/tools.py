@@ -1,5 +1,6 @@
 """The tools of the scripted server.  Each writes exact bytes; none waits on a clock by itself."""
 import asyncio
+import itertools
 import os
 import sys
 
@@ -21,7 +22,7 @@ async def exact(call):
 
 
 async def err(call):
-    await call.error(ERROR)
+    await call.error(rawjson.get(call.params, 'arguments', 'error') or ERROR)
 
 
 async def iserror(call):
@@ -134,16 +135,30 @@ async def stderr(call):
 
 
 async def fork(call):
-    """A grandchild that would live on: only a kill of the group reaches it."""
+    """A grandchild that would live on: only a kill of the group reaches it, or not even that."""
     child = await asyncio.create_subprocess_exec('sleep', '300', stdin=asyncio.subprocess.DEVNULL,
-                                                 stdout=asyncio.subprocess.DEVNULL)
+                                                 stdout=asyncio.subprocess.DEVNULL,
+                                                 start_new_session=call.arguments.get('apart', False))
     await call.text_result(str(child.pid))
 
 
+async def _chatter(call, pause):
+    for i in itertools.count(1):
+        await call.progress(str(i))
+        await asyncio.sleep(pause)
+
+
 async def quiz(call):
-    """Asks the host `method` with exact `params` under an exact `id`; the text is the answer as it came."""
+    """Asks the host `method` with exact `params` under an exact `id`; the text is the answer as it came.
+    Silent work of `first_ms` before, progress every `chatter_ms` meanwhile, silent work of `busy_ms` after."""
     a = call.arguments
+    await asyncio.sleep(a.get('first_ms', 0) / 1000)
+    chatter = asyncio.ensure_future(_chatter(call, a['chatter_ms'] / 1000)) if 'chatter_ms' in a else None
     answer = await call.ask(a['method'], a.get('params', '{}'), a.get('id', '"q"'), a.get('via', 'call'))
+    if chatter:
+        chatter.cancel()
+    if answer is not None and 'busy_ms' in a:
+        await asyncio.sleep(a['busy_ms'] / 1000)
     if answer is None:
         call.script.event('asked in vain', id=a.get('id', '"q"'), session=call.session)
         return await call.sink.close()

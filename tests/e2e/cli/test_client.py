@@ -16,10 +16,10 @@ def test_list_shows_every_page_aligned_and_counts_the_rest(cli, demo):
     assert said.status == 0, said.err
     lines = said.out.splitlines()
     assert lines[0].startswith("sluice-demo-upstream ")
-    assert lines[1] == "16 tools, 1 prompt, 1 resource, 1 template"
+    assert lines[1] == "17 tools, 1 prompt, 1 resource, 1 template"
     tools = [line for line in lines[3:] if not line.startswith("   ")]
     assert [line.split()[0] for line in tools] == (
-        ["countdown", "echo", "slow", "fail"] + ["item-%d" % n for n in range(1, 13)])
+        ["countdown", "echo", "slow", "ask", "fail"] + ["item-%d" % n for n in range(1, 13)])
     assert {len(line) - len(line[2:].split(None, 1)[1]) for line in tools} == {13}, "not aligned"
     assert max(map(len, lines)) <= 80 and "\x1b" not in said.out
 

@@ -118,7 +118,7 @@ def test_pages_joined_are_the_whole_list(demo, post):
         cursor = result.get("nextCursor")
         if cursor is None:
             break
-    assert pages == 6 and len(names) == 27 == len(set(names))
+    assert pages == 6 and len(names) == 28 == len(set(names))
     _, _, body = post(url, rpc("tools/list", {"cursor": "forged"}, 1), session)
     assert json.loads(body)["error"]["code"] == -32602
 

@@ -1,5 +1,6 @@
 """hash-key, check-config, --version and --help."""
 import hashlib
+import time
 
 
 def test_hash_key_prints_the_sha256_of_what_it_reads(cli):
@@ -44,6 +45,18 @@ def test_check_config_says_good_or_every_problem(cli, tmp_path):
     assert "%s:1:1" % file in said.err and "did you mean" in said.err and "%s:3:" % file in said.err
     assert cli("serve", "--config", file).status == 2
     assert cli("check-config", tmp_path / "none.yaml").status == 2
+
+
+def test_check_config_ends_on_a_file_without_end_or_of_any_number_of_mistakes(cli, tmp_path):
+    said = cli("check-config", "/dev/zero")
+    assert said.status == 2 and "4 MiB" in said.err
+    file = tmp_path / "sluice.yaml"
+    file.write_text("".join("unknown_%d: 1\n" % i for i in range(99_000)))
+    began = time.monotonic()
+    said = cli("check-config", file)
+    assert time.monotonic() - began < 15, "what takes the square of its size takes minutes"
+    assert said.status == 2 and "unknown_0: unknown key" in said.err and " more, which are not shown" in said.err
+    assert len(said.err.splitlines()) < 200
 
 
 def test_version_and_help(cli):

@@ -235,6 +235,17 @@ TEST_CASE("a prefix may not begin with another prefix and the separator") {
     CHECK(has(named("x:a a-b"), "could name the same tool"));
     CHECK(named("a:x a-b").empty());
     CHECK(named("a ab a.b a_b").empty());
+    // With "--", a's tool "-x" and a-'s tool "x" would both be a---x.
+    for (std::string second : {"a-", "a--", "a--b"}) {
+        auto text = problems(
+            "separator: --\nmcp_servers: {a: {url: 'http://x/'}, " + second +
+            ": {url: 'http://x/'}}\n"
+        );
+        CAPTURE(second);
+        CHECK(has(text, "could name the same tool"));
+    }
+    CHECK(problems("separator: --\nmcp_servers: {a: {url: 'http://x/'}, a-b: {url: 'http://x/'}}\n")
+              .empty());
     CHECK(has(
         problems("separator: __\nmcp_servers: {a: {url: 'http://x/'}, a__b: {url: 'http://x/'}}\n"),
         "could name the same tool"

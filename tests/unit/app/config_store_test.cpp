@@ -9,14 +9,14 @@ using namespace sluice::app::test;
 namespace {
 
 state::redis_settings store(const std::string& text) {
-    auto got = read(with_server(text));
+    auto got = read(with_server("peer_listen: 127.0.0.1:9191\n" + text));
     CHECK(render(got.problems) == "");
     CHECK(got.values.store.shared);
     return got.values.store.redis;
 }
 
 std::string wrong(const std::string& text) {
-    return problems(with_server(text));
+    return problems(with_server("peer_listen: 127.0.0.1:9191\n" + text));
 }
 
 } // namespace
@@ -87,6 +87,7 @@ TEST_CASE("what is wrong with a store is said, and its password never") {
         CHECK(has(text, "store"));
         CHECK_FALSE(has(text, "s3cret"));
     }
+    CHECK(has(problems(with_server("store: redis://h\n")), "need peer_listen"));
     CHECK(has(wrong("store: {ca_file: x}\n"), "store.url"));
     CHECK(has(wrong("store: {url: 'redis://h', ca_file: x}\n"), "store.ca_file"));
     CHECK(has(wrong("store: {url: 'rediss://h', key_file: x}\n"), "store.cert_file"));

@@ -174,7 +174,7 @@ TEST_CASE("LiteLLM's keys of later features are refused as such, not as unknown"
         auto got = problems(with_server("    " + std::string(key) + ": x\n"));
         CHECK_MESSAGE(has(got, "not supported yet: " + std::string(key)), key);
     }
-    for (auto key : {"tracing", "peer_listen", "litellm_settings", "guardrails"}) {
+    for (auto key : {"tracing", "budgets", "litellm_settings", "guardrails"}) {
         auto got = problems(std::string(key) + ": x\n" + with_server(""));
         CHECK_MESSAGE(has(got, "not supported yet: " + std::string(key)), key);
     }
@@ -287,4 +287,16 @@ TEST_CASE("a file that cannot be read is said so; one that can is read with the 
     std::filesystem::remove(path);
     REQUIRE_MESSAGE(got.ok(), render(got.problems));
     CHECK(got.values.upstream.servers[0].description == ::getenv("PATH"));
+}
+
+TEST_CASE("peer_listen needs an address that other replicas can dial") {
+    auto with = [](std::string keys) { return problems(keys + with_server("")); };
+    CHECK(with("peer_listen: 10.0.0.1:9191\n").empty());
+    CHECK(with("peer_listen: :9191\npeer_address: pod-1.sluice:9191\n").empty());
+    CHECK(has(with("peer_listen: :9191\n"), "peer_address must say"));
+    CHECK(has(with("peer_listen: 0.0.0.0:9191\n"), "peer_address must say"));
+    CHECK(has(with("peer_listen: nowhere\n"), "must be address:port"));
+    CHECK(has(with("peer_listen: :1\npeer_address: pod-1\n"), "must be host:port"));
+    CHECK(has(with("peer_address: pod-1:9191\n"), "without peer_listen"));
+    CHECK(has(with("lease: 10ms\n"), "lease"));
 }

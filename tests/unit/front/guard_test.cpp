@@ -176,6 +176,21 @@ TEST_CASE("a weight of zero takes nothing, however it is written") {
     CHECK(takes("text/event-stream;q=1", sse));
 }
 
+TEST_CASE("the most specific range that fits decides, wherever it stands") {
+    for (auto accept :
+         {"application/json;q=0, */*",
+          "*/*, application/json;q=0",
+          "application/*, application/json;q=0",
+          "application/*;q=0, */*"}) {
+        CAPTURE(accept);
+        CHECK_FALSE(takes(accept, "application/json"));
+        CHECK(takes(std::string(accept) + ", text/*", sse));
+    }
+    CHECK(takes("application/json;q=0, */*", sse));
+    CHECK(takes("application/json, */*;q=0", "application/json"));
+    CHECK(takes("application/json;q=0, application/json", "application/json"));
+}
+
 TEST_CASE("several Accept headers count as one list") {
     net::fields headers;
     headers.add("Accept", "application/json");

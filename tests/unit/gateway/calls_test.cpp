@@ -229,7 +229,7 @@ TEST_CASE("methods that nobody has, and those that nobody knows, are not found")
     t.add("a", with_tools, echo({}));
     t.open();
     t.run([](town& in) -> task<> {
-        in.in->peers[0].info = upstream::peer_info{"2025-11-25", with_tools, "{}", ""};
+        in.in->known.learn({0}, {"2025-11-25", with_tools, "{}", ""});
         for (std::string method :
              {"prompts/list", "tasks/list", "nonsense", "notifications/initialized"}) {
             auto got = co_await in.ask(request_of("1", method));

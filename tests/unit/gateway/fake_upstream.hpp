@@ -51,6 +51,7 @@ public:
     }
 
     wire::message request;
+    std::vector<std::pair<std::string, std::string>> headers; // the host's, that went up
     bool interrupted = false;
     std::vector<std::string> cancels; // reasons
 
@@ -129,6 +130,7 @@ public:
         edits.push_back({request.message->progress_token, token});
         auto sent = wire::parse_message(wire::rewrite(*request.message, edits));
         auto with = std::make_shared<conversation>(ex_, std::move(*sent));
+        with->headers = std::move(request.headers);
         notes_->calls.push_back(with);
         plays_(*with);
         std::unique_ptr<upstream::reply> reply = std::make_unique<fake_reply>(with);

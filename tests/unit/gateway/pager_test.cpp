@@ -118,10 +118,10 @@ TEST_CASE("a cursor ends at the deadline of its first page") {
     sys::hand_wound_clock clock(1'700'000'000'000);
     run(b.on, [](pager& pages, sys::hand_wound_clock& clock) -> task<> {
         auto cursor = co_await issue(pages, pages.new_deadline());
-        clock.advance(pages.settings().lifetime.count() - 1);
+        clock.advance(pages.settings().lifetime.count());
         auto last_moment = co_await pages.open(here(), cursor);
         CHECK(last_moment.ok());
-        clock.advance(2);
+        clock.advance(1);
         auto why = co_await refusal(pages, here(), cursor);
         CHECK(why == "expired");
     }(b.pages, clock));

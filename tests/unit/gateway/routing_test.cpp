@@ -93,11 +93,39 @@ TEST_CASE(
     t.add("b", resources, [](conversation& with) { with.result(R"({"contents":[]})"); });
     t.open();
     t.run([](town& in) -> task<> {
-        in.in->peers[1].info = upstream::peer_info{"2025-11-25", with_tools, "{}", ""};
+        in.in->known.learn({1}, {"2025-11-25", with_tools, "{}", ""});
         auto got = co_await in.ask(request_of("1", "resources/read", R"({"uri":"f:\/\/x"})"));
         CHECK(got == words{R"({"jsonrpc":"2.0","id":1,"result":{"contents":[]}})"});
         CHECK(in.seen(0).calls.size() == 1);
         CHECK(in.seen(1).calls.empty());
         CHECK(in.seen(2).calls[0]->params() == R"({"uri":"f:\/\/x"})");
+    });
+}
+
+TEST_CASE("a server that turns out to have no resources does not end the search for one") {
+    auto no_method = [](conversation& with) { with.error(-32601, "Method not found"); };
+    auto not_here = [](conversation& with) { with.error(-32002, "not here"); };
+    town t;
+    t.add("a", with_tools, no_method); // not met before: it may have resources
+    t.add("b", R"({"resources":{}})", [](conversation& with) {
+        with.result(R"({"contents":[]})");
+    });
+    t.add("c", R"({"resources":{}})", not_here);
+    t.add("d", with_tools, no_method);
+    t.open();
+    t.run([&](town& in) -> task<> {
+        auto read = request_of("1", "resources/read", R"({"uri":"f:\/\/x"})");
+        auto got = co_await in.ask(read, "a,b");
+        CHECK(got == words{R"({"jsonrpc":"2.0","id":1,"result":{"contents":[]}})"});
+        // Nobody has it: the answer is of one that knows resources, in whatever order they were
+        // asked.
+        for (const char* order : {"c,d", "d,c"}) {
+            auto missing = co_await in.ask(read, order);
+            REQUIRE(missing.size() == 1);
+            CHECK(missing[0].find("-32002") != std::string::npos);
+        }
+        auto alone = co_await in.ask(read, "a");
+        REQUIRE(alone.size() == 1);
+        CHECK(alone[0].find("-32601") != std::string::npos);
     });
 }

@@ -4,6 +4,7 @@
 #include "../aio/run.hpp"
 #include "fake_upstream.hpp"
 #include "gateway/gateway.hpp"
+#include "gateway/replicas.hpp"
 #include "sys/log.hpp"
 
 namespace sluice::gateway::test {
@@ -31,6 +32,7 @@ struct town {
         sealer = std::make_unique<sys::sealer>(salts);
         store = state::make_memory_store(loop);
         pages = std::make_unique<pager>(*sealer, *store, pager_settings{});
+        others = std::make_unique<replicas>(loop, *store, peer_settings{});
         names = std::make_unique<catalog::directory>(rules, settings);
         sessions = std::make_unique<session::registry>(loop.get_executor(), bounds);
         in.reset(new house{
@@ -42,8 +44,10 @@ struct town {
             *sessions,
             meters,
             *pages,
+            *others,
             bodies,
             "digest",
+            {},
             {},
             {},
             {}
@@ -86,6 +90,7 @@ struct town {
         op->scope = *scope;
         op->caller = who;
         op->method = &mcp::describe(op->message->method_text());
+        op->headers = headers;
         op->arrived = aio::clock::now();
         walk->start(std::move(op));
     }
@@ -136,6 +141,7 @@ struct town {
     std::unique_ptr<sys::sealer> sealer;
     std::unique_ptr<state::store> store;
     std::unique_ptr<pager> pages;
+    std::unique_ptr<replicas> others;
     sys::budget bodies{64 * 1024 * 1024};
     std::unique_ptr<catalog::directory> names;
     catalog::index lists;
@@ -146,6 +152,7 @@ struct town {
     std::vector<fake_server*> servers;
     std::unique_ptr<gateway> walk;
     std::shared_ptr<session::session> host;
+    std::shared_ptr<const net::fields> headers; // of the host's requests
     policy::caller who = std::make_shared<policy::principal>();
 };
 

@@ -35,6 +35,10 @@ TEST_CASE("the status of a single-server route tells the upstream's outcome") {
     CHECK(mcp::http_status_of(outcome::upstream_error) == 502);
     CHECK(mcp::http_status_of(outcome::timeout) == 504);
     CHECK(mcp::http_status_of(outcome::internal) == 500);
+    base::fault full(errc::too_many, "");
+    CHECK(mcp::http_status_of(base::outcome_of(full), full) == 503);
+    base::fault broken(errc::protocol, "");
+    CHECK(mcp::http_status_of(base::outcome_of(broken), broken) == 502);
 }
 
 TEST_CASE("the sentence names the server and, where we can, says what to do") {

@@ -120,14 +120,15 @@ TEST_CASE("nothing is inherited but what is given") {
         settings.environment.emplace_back("GIVEN", "a b=c");
         settings.working_directory = "/usr";
         auto it = n.spawn(std::move(settings));
-        auto seen = co_await lines(*it, 6);
-        REQUIRE(seen.size() == 6);
+        auto seen = co_await lines(*it, 7);
+        REQUIRE(seen.size() == 7);
         CHECK(seen[0] == "GIVEN=a b=c");
         CHECK(seen[1] == "PATH=/usr/bin:/bin");
-        CHECK(seen[2] == "/usr");
-        CHECK(seen[3] == "4"); // 0, 1, 2 and the directory that ls reads
-        CHECK(seen[4] == std::to_string(it->pid()));
-        CHECK(seen[5] == "1"); // SIGPIPE is not ignored there
+        CHECK(seen[2] == n.guard->mark());
+        CHECK(seen[3] == "/usr");
+        CHECK(seen[4] == "4"); // 0, 1, 2 and the directory that ls reads
+        CHECK(seen[5] == std::to_string(it->pid()));
+        CHECK(seen[6] == "1"); // SIGPIPE is not ignored there
     };
     test::run(n.loop, body(n));
 }

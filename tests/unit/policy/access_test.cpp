@@ -134,3 +134,19 @@ TEST_CASE("an argument outside allowed_params is forbidden by name; other tools 
     CHECK(refused.error().code == base::errc::forbidden);
     CHECK(refused.error().message.find("\"token\"") != std::string::npos);
 }
+
+TEST_CASE("an entry that names a configured server grants no other server's tool of that name") {
+    principal who;
+    who.tools = names{"alpha-one", "gh/list", "get-issue"};
+    auto alpha = github();
+    alpha.name = "alpha";
+    alpha.alias.clear();
+    auto beta = alpha;
+    beta.name = "beta";
+    authoriser judge(settings{}, {alpha, beta, github()});
+    CHECK(judge.may(who, alpha, item_kind::tool, "one"));
+    CHECK_FALSE(judge.may(who, beta, item_kind::tool, "alpha-one"));
+    CHECK_FALSE(judge.may(who, beta, item_kind::tool, "gh/list"));
+    CHECK_FALSE(judge.may(who, beta, item_kind::tool, "one"));
+    CHECK(judge.may(who, beta, item_kind::tool, "get-issue")); // no server is called "get"
+}

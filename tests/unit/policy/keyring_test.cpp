@@ -69,3 +69,20 @@ TEST_CASE("the first key header that is there decides") {
     CHECK_FALSE(presented_key(none, none, "Basic abc"));
     CHECK_FALSE(presented_key(none, none, "Bearerabc"));
 }
+
+TEST_CASE("a caller is known by the id that another replica names") {
+    settings s;
+    s.keys.push_back({});
+    s.keys[0].name = "alice";
+    s.keys[0].sha256 = hash_key("sk-alice");
+    keyring ring(s);
+    auto alice = ring.find("sk-alice");
+    REQUIRE(alice);
+    CHECK(ring.known_as(alice->id) == alice);
+    CHECK(ring.known_as("open") == nullptr);
+    CHECK(ring.known_as("alice") == nullptr);
+    CHECK(ring.known_as("") == nullptr);
+    keyring nobody{settings()};
+    CHECK(nobody.known_as("open") == nobody.find("whatever"));
+    CHECK(nobody.known_as(alice->id) == nullptr);
+}

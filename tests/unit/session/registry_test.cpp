@@ -79,7 +79,7 @@ TEST_CASE("an ended session is not found any more, and leaves the registry when 
         auto opened = in.open(of_key("alice"));
         REQUIRE(opened);
         auto id = (*opened)->who().id;
-        in.end(**opened);
+        in.end_soon(*opened);
         CHECK(in.find(id, "alice") == nullptr);
         co_await settle();
         CHECK(in.size() == 0);
@@ -97,7 +97,7 @@ TEST_CASE("a key has its own bound of sessions, and an ended one makes room") {
         REQUIRE_FALSE(three);
         CHECK(three.error().code == base::errc::too_many);
         CHECK(in.open(of_key("bob")).ok());
-        in.end(**one);
+        in.end_soon(*one);
         co_await settle();
         CHECK(in.open(of_key("alice")).ok());
     });

@@ -29,7 +29,7 @@ struct desk {
 class held_thing : public attachment {
 public:
     explicit held_thing(std::shared_ptr<std::vector<std::string>> log) : log_(std::move(log)) {}
-    aio::task<> close() override {
+    aio::task<> close(bool, state::fields) override {
         log_->push_back("closed");
         co_return;
     }

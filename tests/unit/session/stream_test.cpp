@@ -242,6 +242,9 @@ TEST_CASE("what a reader takes whole leaves the memory, and so does what is forg
         auto whole = from.take(**got);
         CHECK(whole == "defgh");
     }(*s));
+    CHECK(s->kept_bytes() == 3);
+    CHECK(p.counters.bytes == 8); // until it was written to the host
+    s->detach();
     CHECK(p.counters.bytes == 3);
     s->forget();
     CHECK(s->kept_bytes() == 0);

@@ -166,3 +166,30 @@ TEST_CASE("a tool name that is no UTF-8 does not spoil the page for a scraper") 
     CHECK(text.find('\xed') == std::string::npos);
     CHECK(text.find("\xef\xbf\xbd") != std::string::npos);
 }
+
+TEST_CASE("questions are counted by kind and ending, open ones now, and how long they were open") {
+    sys::meters m(10);
+    m.question_put("elicitation/create");
+    m.question_put("elicitation/create");
+    m.question_settled("elicitation/create", 0.7);
+    m.question_ended("elicitation/create", "answered");
+    m.question_ended("made/up", "timeout");
+    m.stray_answer();
+    auto text = m.render();
+    CHECK(value_of(text, "sluice_questions_open{method=\"elicitation/create\"}") == "1");
+    CHECK(
+        value_of(text, "sluice_question_wait_seconds_count{method=\"elicitation/create\"}") == "1"
+    );
+    CHECK(
+        value_of(
+            text, "sluice_question_wait_seconds_bucket{method=\"elicitation/create\",le=\"0.5\"}"
+        ) == "0"
+    );
+    CHECK(
+        value_of(
+            text, "sluice_questions_total{ending=\"answered\",method=\"elicitation/create\"}"
+        ) == "1"
+    );
+    CHECK(value_of(text, "sluice_questions_total{ending=\"timeout\",method=\"other\"}") == "1");
+    CHECK(value_of(text, "sluice_stray_answers_total") == "1");
+}

@@ -92,3 +92,24 @@ TEST_CASE("a sealed token is text that fits in a header, a path and a query") {
         CHECK(opened->size() == size);
     }
 }
+
+TEST_CASE("a signature is good for its text and its purpose, under every salt that is listed") {
+    auto old = with({old_salt});
+    auto both = with({new_salt, old_salt});
+    auto fresh = with({new_salt});
+    auto signature = old.sign(purpose::peer, "text");
+    CHECK(old.is_signed(purpose::peer, "text", signature));
+    CHECK(both.is_signed(purpose::peer, "text", signature));
+    CHECK_FALSE(fresh.is_signed(purpose::peer, "text", signature));
+    CHECK_FALSE(old.is_signed(purpose::peer, "texT", signature));
+    CHECK_FALSE(old.is_signed(purpose::session, "text", signature));
+    CHECK(fresh.is_signed(purpose::peer, "text", both.sign(purpose::peer, "text")));
+    for (std::size_t i = 0; i < signature.size(); ++i) {
+        auto changed = signature;
+        changed[i] = changed[i] == 'A' ? 'B' : 'A';
+        CHECK_FALSE(old.is_signed(purpose::peer, "text", changed));
+    }
+    CHECK_FALSE(old.is_signed(purpose::peer, "text", ""));
+    CHECK_FALSE(old.is_signed(purpose::peer, "text", signature.substr(0, 20)));
+    CHECK_FALSE(with({}).is_signed(purpose::peer, "text", signature));
+}

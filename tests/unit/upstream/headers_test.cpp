@@ -88,11 +88,34 @@ TEST_CASE("what counts as an answer to initialize") {
     CHECK_FALSE(read(R"({"protocolVersion":1})").ok());
     CHECK_FALSE(read(R"({"protocolVersion":"2025-06-18","capabilities":[]})").ok());
     CHECK_FALSE(read(R"({})").ok());
+    CHECK_FALSE(read("[]").ok());
     auto error = wire::parse_message(wire::make_error("1", -32602, "secret prose"));
     auto refused = read_initialize(*error);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == base::errc::upstream_error);
     CHECK(refused.error().message.find("prose") == std::string::npos);
+}
+
+TEST_CASE("an answer to initialize that says twice what is read is refused") {
+    auto code = [](std::string rest) {
+        auto text = R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{"x":1,"x":2}})";
+        auto message = wire::parse_message(wire::make_result("1", text + rest + "}"));
+        REQUIRE(message.ok());
+        auto read = read_initialize(*message);
+        return read ? std::string("ok") : std::string(name_of(read.error().code));
+    };
+    CHECK(code(R"(,"other":1,"other":2)") == "ok");
+    CHECK(code(R"(,"protocolVersion":"2025-06-18")") == "protocol");
+    CHECK(code(R"(,"cap\u0061bilities":{})") == "protocol");
+    CHECK(code(R"(,"serverInfo":{},"serverInfo":{})") == "protocol");
+    CHECK(code(R"(,"instructions":"a","instructions":"b")") == "protocol");
+    auto doubled = [](std::string capabilities) {
+        auto text = R"({"protocolVersion":"2025-06-18","capabilities":)" + capabilities + "}";
+        return !read_initialize(*wire::parse_message(wire::make_result("1", text)));
+    };
+    CHECK(doubled(R"({"tools":{},"t\u006fols":{}})"));
+    CHECK(doubled(R"({"resources":{"subscribe":true,"subscribe":false}})"));
+    CHECK_FALSE(doubled(R"({"experimental":{},"experimental":{},"tools":{}})"));
 }
 
 TEST_CASE("a child sees the variables that are allowed, and its own") {

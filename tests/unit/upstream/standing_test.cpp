@@ -16,21 +16,25 @@ struct ear final : listener {
     void heard(const wire::message& note) override { notes.push_back(note.bytes); }
     void reopened() override { ++reopenings; }
     void lost() override { ++losses; }
+    void missed() override { ++gaps; }
     std::vector<std::string> notes;
     int reopenings = 0;
     int losses = 0;
+    int gaps = 0;
 };
 
 // A GET says `lines`, then stays open until the session has ended; a call waits for an answer to
 // the question or, when it asks none, answers at once.
 struct talk {
     std::vector<std::string> lines;
+    std::string first; // the whole of the first stream, which then ends
+    std::size_t streams = 0;
     bool waits = false;
     int get_status = 200;
     bool over = false;
 };
 
-aio::task<> serve_get(net::exchange& e, const talk& t) {
+aio::task<> serve_get(net::exchange& e, talk& t) {
     if (t.get_status != 200) {
         net::response refusal;
         refusal.status = t.get_status;
@@ -38,6 +42,11 @@ aio::task<> serve_get(net::exchange& e, const talk& t) {
         co_return;
     }
     (void)co_await e.start_stream(event_stream());
+    if (++t.streams == 1 && !t.first.empty()) {
+        (void)co_await e.write(t.first);
+        (void)co_await e.finish();
+        co_return;
+    }
     for (const auto& line : t.lines)
         (void)co_await e.write(event(line));
     auto done = [&t] { return t.over; };
@@ -144,4 +153,42 @@ TEST_CASE("standing: an upstream that has no such stream is asked once") {
         co_await link->close();
     });
     CHECK(gets(s) == 1);
+}
+
+TEST_CASE("standing: a stream that comes back without a place to go on from has a gap") {
+    talk t;
+    t.first = "retry: 20\ndata:\n\n";
+    t.lines = {changed};
+    scene s(speaking(t));
+    s.run([&t](scene& s) -> aio::task<> {
+        auto link = co_await s.open();
+        auto who = std::make_shared<ear>();
+        link->add_listener(who);
+        link->open_standing();
+        auto heard = [&] { return !who->notes.empty(); };
+        co_await until(heard);
+        CHECK(who->gaps == 1);
+        CHECK(t.streams == 2);
+        co_await link->close();
+        t.over = true;
+    });
+}
+
+TEST_CASE("standing: a stream that goes on from its last event id has no gap") {
+    talk t;
+    t.first = "id: 7\nretry: 20\ndata:\n\n";
+    t.lines = {changed};
+    scene s(speaking(t));
+    s.run([&t](scene& s) -> aio::task<> {
+        auto link = co_await s.open();
+        auto who = std::make_shared<ear>();
+        link->add_listener(who);
+        link->open_standing();
+        auto heard = [&] { return !who->notes.empty(); };
+        co_await until(heard);
+        CHECK(who->gaps == 0);
+        CHECK(s.seen.back().head.headers.get("last-event-id") == "7");
+        co_await link->close();
+        t.over = true;
+    });
 }

@@ -71,3 +71,41 @@ TEST_CASE("a line at the limit passes, one byte more ends the stream") {
     CHECK(drain(endless).empty());
     CHECK(endless.too_big());
 }
+
+TEST_CASE("a skipped line is dropped to its end, those behind it are given out") {
+    line_splitter lines(100);
+    lines.feed("one\nlong");
+    CHECK(drain(lines) == std::vector<std::string>{"one"});
+    CHECK(lines.beginning() == "long");
+    lines.skip();
+    lines.feed(" and longer");
+    CHECK(drain(lines).empty());
+    CHECK(lines.beginning().empty());
+    lines.feed(" still\ntwo\nthr");
+    CHECK(drain(lines) == std::vector<std::string>{"two"});
+    lines.feed("ee\n");
+    CHECK(drain(lines) == std::vector<std::string>{"three"});
+}
+
+TEST_CASE("a skipped line has no limit of size") {
+    line_splitter lines(5);
+    lines.feed("12345");
+    CHECK(drain(lines).empty());
+    lines.skip();
+    for (int i = 0; i < 9; ++i) {
+        lines.feed("12345");
+        CHECK(drain(lines).empty());
+    }
+    lines.feed("\nok\n");
+    CHECK(drain(lines) == std::vector<std::string>{"ok"});
+    CHECK_FALSE(lines.too_big());
+}
+
+TEST_CASE("what follows a large line is kept") {
+    const std::string large(200'000, 'x');
+    line_splitter lines(300'000);
+    lines.feed(large + "\nnext\nrest");
+    CHECK(drain(lines) == std::vector<std::string>{large, "next"});
+    lines.feed("\n");
+    CHECK(drain(lines) == std::vector<std::string>{"rest"});
+}

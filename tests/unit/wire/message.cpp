@@ -326,3 +326,14 @@ TEST_CASE("a batch is split into the exact texts of its elements") {
     CHECK(split_batch("{}").error().code == errc::invalid_request);
     CHECK(split_batch("[1").error().code == errc::parse_error);
 }
+
+TEST_CASE("the beginning of a message tells whose answer it is, where it can") {
+    CHECK(response_id_of(R"({"jsonrpc":"2.0","id":7,"result":{"a":"xx)") == "7");
+    CHECK(response_id_of(R"( {"id":"a\u0062", "result")") == R"("a\u0062")");
+    CHECK(response_id_of(R"({"method":"m","id":7,"params":{)") == "");
+    CHECK(response_id_of(R"({"id":7,"method":"m","params":{)") == "");
+    CHECK_FALSE(response_id_of(R"({"jsonrpc":"2.0","id":7)"));
+    CHECK_FALSE(response_id_of(R"({"jsonrpc":"2.0","result":{"a":"xx)"));
+    CHECK_FALSE(response_id_of(R"([{"id":7,)"));
+    CHECK_FALSE(response_id_of(""));
+}

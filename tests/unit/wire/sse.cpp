@@ -188,3 +188,16 @@ TEST_CASE("a line or event over the limit ends the stream") {
     CHECK(drain(event).empty());
     CHECK(event.too_big());
 }
+
+TEST_CASE("what is held is counted, and a large event leaves nothing behind") {
+    sse_decoder decoder(300'000);
+    decoder.feed("data: " + std::string(100'000, 'x') + "\ndata: ");
+    CHECK(drain(decoder).empty());
+    CHECK(decoder.held() >= 100'000);
+    decoder.feed("y\n\ndata: z");
+    CHECK(drain(decoder) == std::vector{with_data(std::string(100'000, 'x') + "\ny")});
+    CHECK(decoder.held() == 7);
+    decoder.feed("\n\n");
+    CHECK(drain(decoder) == std::vector{with_data("z")});
+    CHECK(decoder.held() == 0);
+}

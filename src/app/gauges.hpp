@@ -1,0 +1,27 @@
+// What /metrics shows that is a state rather than an event, read at each scrape.
+#pragma once
+
+#include "gateway/operation.hpp"
+#include "net/http_server.hpp"
+#include "session/registry.hpp"
+#include "sys/meters.hpp"
+#include "upstream/server.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace sluice::app {
+
+struct gauged {
+    session::registry& sessions;
+    const net::http_server& listener;
+    const std::vector<std::unique_ptr<upstream::server>>& servers;
+    const gateway::replica_numbers& replicas;
+    std::size_t request_bytes = 0; // under way
+    double loop_lag = 0;           // seconds
+};
+
+std::vector<sys::gauge_reading> read_gauges(const gauged& from);
+
+} // namespace sluice::app

@@ -1,0 +1,45 @@
+// What another replica must serve, and what another replica has passed on (decision 3).
+#include "front/front.hpp"
+
+namespace sluice::front {
+
+aio::task<> front::serve_forwarded(net::exchange& http, policy::caller who) {
+    visit v;
+    v.who = std::move(who);
+    v.forwarded = true;
+    co_await serve_visit(http, std::move(v));
+}
+
+aio::task<>
+front::pass_on(net::exchange& http, const visit& v, std::string replica, std::string body) {
+    if (peers_ == nullptr) {
+        co_await turn_away(http, v, because(404, "no such session; begin with initialize"));
+        co_return;
+    }
+    hop to;
+    to.replica = std::move(replica);
+    to.principal = v.who->id;
+    to.body = std::move(body);
+    to.forwarded = v.forwarded;
+    to.headers = v.headers;
+    co_await peers_->pass_on(http, std::move(to));
+}
+
+aio::task<base::result<void>>
+front::tell(const net::request_head& head, const visit& v, std::string replica, std::string body) {
+    base::fault unheard(base::errc::unreachable, "another replica did not take it");
+    if (peers_ == nullptr || v.forwarded) co_return unheard;
+    auto status = co_await peers_->tell(std::move(replica), head, v.who->id, std::move(body));
+    if (!status) co_return status.error();
+    if (*status / 100 != 2) co_return unheard;
+    co_return base::result<void>();
+}
+
+aio::task<told>
+front::tell_others(const net::request_head& head, const visit& v, std::string body) {
+    if (peers_ == nullptr || v.forwarded) co_return told();
+    auto said = co_await peers_->tell_others(head, v.who->id, std::move(body));
+    co_return said;
+}
+
+} // namespace sluice::front

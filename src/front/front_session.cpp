@@ -1,0 +1,140 @@
+// The session that a request names: known here, taken up from the store, or at home on another
+// replica, which serves the request then. Spec: "Session Management"; decisions 2, 3 and 7.
+#include "front/front.hpp"
+
+namespace sluice::front {
+
+namespace {
+
+// Unknown, ended, another key's and another endpoint's are one answer.
+base::fault no_such_session(endpoint at) {
+    auto text = at == endpoint::sse_messages
+                    ? "no such session; it ended with its stream: open the stream again"
+                    : "no such session; it ended or never was: begin with initialize";
+    return {base::errc::not_found, text, 404};
+}
+
+bool can_be_a_sessions(std::string_view version) {
+    auto known = mcp::parse_revision(version);
+    return known && *known <= mcp::latest_legacy;
+}
+
+} // namespace
+
+refusal because_away(const base::fault& f, std::string id) {
+    bool away = f.code == base::errc::unreachable || f.code == base::errc::timeout;
+    if (!away) return because(f, std::move(id));
+    auto why = because(
+        503, "the gateway's store of sessions is away; try again in a moment", std::move(id)
+    );
+    why.code = mcp::code_internal;
+    why.reason = "store_away";
+    why.retry_after = 1;
+    return why;
+}
+
+base::result<front::shared_session>
+front::find_session(const net::request_head& head, const visit& v) {
+    auto id = head.headers.get("mcp-session-id");
+    if (!id)
+        return base::fault(
+            base::errc::invalid_request, "Mcp-Session-Id is missing; begin with initialize", 400
+        );
+    auto version = head.headers.get("mcp-protocol-version");
+    if (version && !can_be_a_sessions(*version)) {
+        return base::fault(
+            base::errc::invalid_request,
+            "MCP-Protocol-Version is not one this session can have",
+            400
+        );
+    }
+    auto host = through_.in().sessions.find(*id, v.who->id);
+    if (!host) return shared_session();
+    if (!serves(*host, v)) return no_such_session(v.at);
+    return host;
+}
+
+// A session is bound to its endpoint; on another it does not exist.
+bool front::serves(const session::session& host, const visit& v) const {
+    bool legacy = v.at == endpoint::sse_messages;
+    return host.who().scope == v.where.path && host.who().one_stream == legacy;
+}
+
+aio::task<front::shared_session>
+front::session_of(net::exchange& http, visit& v, std::string id, std::string body) {
+    auto host = find_session(http.head(), v);
+    if (host && *host) co_return std::move(*host);
+    if (!host) {
+        co_await turn_away(http, v, because(host.error(), std::move(id)));
+        co_return nullptr;
+    }
+    std::string token(http.head().headers.get("mcp-session-id").value_or(""));
+    auto adopted = co_await adopt(http, v, std::move(token), std::move(id), std::move(body));
+    co_return adopted;
+}
+
+// True when the session has no home any more and this replica has become it; else the host has its
+// answer.
+aio::task<bool> front::serve_at_home(
+    net::exchange& http,
+    const visit& v,
+    session::registry::adopted where,
+    std::string token,
+    std::string body
+) {
+    bool dead = co_await through_.in().replicas.may_take_over(where.home);
+    if (!dead) {
+        co_await pass_on(http, v, std::move(where.home), std::move(body));
+        co_return false;
+    }
+    if (where.one_stream) co_return true; // it is found nowhere then
+    auto& kept = *through_.in().sessions.kept();
+    auto moved = co_await kept.move_home(std::move(token), std::move(where.home));
+    if (!moved) {
+        co_await turn_away(http, v, because_away(moved.error(), std::string()));
+        co_return false;
+    }
+    co_return true;
+}
+
+aio::task<front::shared_session>
+front::adopt(net::exchange& http, visit& v, std::string token, std::string id, std::string body) {
+    auto known = co_await through_.in().sessions.adopt(token, v.who->id);
+    if (!known) {
+        co_await turn_away(http, v, because_away(known.error(), std::move(id)));
+        co_return nullptr;
+    }
+    if (!known->home.empty()) {
+        auto moved = co_await serve_at_home(http, v, *known, token, std::move(body));
+        if (!moved) co_return nullptr;
+        known = co_await through_.in().sessions.adopt(std::move(token), v.who->id);
+    }
+    auto here = known ? std::move(known->here) : nullptr;
+    if (here && serves(*here, v)) co_return here;
+    co_await turn_away(http, v, because(no_such_session(v.at), std::move(id)));
+    co_return nullptr;
+}
+
+aio::task<base::result<void>> front::hand_over(
+    const net::request_head& head, const visit& v, shared_session host, shared_message m
+) {
+    gateway::gateway::addressee to;
+    if (!v.forwarded) {
+        auto found = co_await through_.addressee_of(host, m);
+        if (!found) co_return found.error();
+        to = std::move(*found);
+    }
+    base::fault unheard(base::errc::unreachable, "another replica did not take it");
+    if (!to.here) {
+        auto told = co_await tell(head, v, std::move(to.replica), m->bytes);
+        if (!told) co_return unheard;
+        co_return base::result<void>();
+    }
+    through_.take(*host, *m);
+    if (!to.everyone) co_return base::result<void>();
+    auto all = co_await tell_others(head, v, m->bytes);
+    if (all.acknowledged < all.asked) co_return unheard;
+    co_return base::result<void>();
+}
+
+} // namespace sluice::front

@@ -1,0 +1,131 @@
+#include "gateway/continuing.hpp"
+
+#include "base/text.hpp"
+#include "gateway/relay.hpp"
+#include "mcp/errors.hpp"
+#include "sys/digest.hpp"
+
+#include <algorithm>
+
+namespace sluice::gateway {
+
+namespace {
+
+listing listing_of(house& in, const operation& op) {
+    std::string scope;
+    for (auto server : op.scope.servers)
+        scope += in.names.server(server).name + "\n";
+    if (op.caller->tools) scope += base::join(*op.caller->tools, "\n");
+    listing where;
+    where.method = op.method->id;
+    where.principal = op.caller->id;
+    where.endpoint = op.scope.path;
+    where.scope = base::hex(sys::sha256(scope)).substr(0, 32);
+    where.registry = in.registry;
+    return where;
+}
+
+void deliver_no_salt(operation& op, std::string_view what) {
+    op.outcome = "config";
+    deliver_error(
+        op,
+        mcp::code_internal,
+        std::string(what) +
+            ", and continuing a list needs a salt key: set salt_keys (or the environment variable "
+            "SLUICE_SALT_KEY); `sluice gen-salt` makes one",
+        R"({"reason":"no_salt_key","setting":"salt_keys"})"
+    );
+}
+
+// What follows a page of one upstream: its next place, or a fault when the listing cannot go on.
+base::result<std::optional<place>>
+next_place(const std::string& server, const place* before, const catalog::page& page) {
+    if (before != nullptr && before->revision && page.revision != before->revision) {
+        return base::fault(base::errc::invalid_params, "changed");
+    }
+    if (!page.next_cursor) return std::optional<place>();
+    place next;
+    next.server = server;
+    next.cursor = *page.next_cursor;
+    next.revision = before != nullptr ? before->revision : page.revision;
+    if (before != nullptr) next.seen = before->seen;
+    auto digest = base::fnv1a(next.cursor);
+    if (std::find(next.seen.begin(), next.seen.end(), digest) != next.seen.end()) {
+        return base::fault(base::errc::protocol, "its list repeats a cursor and would never end");
+    }
+    next.seen.push_back(digest);
+    return std::optional(std::move(next));
+}
+
+} // namespace
+
+void deliver_bad_cursor(operation& op, const base::fault& f) {
+    if (f.code != base::errc::invalid_params) {
+        deliver_error(
+            op,
+            mcp::code_internal,
+            "the store of listing positions is away; try the same cursor again",
+            R"({"reason":"store_unavailable"})",
+            503
+        );
+        return;
+    }
+    deliver_error(
+        op,
+        mcp::code_invalid_params,
+        "this cursor cannot be used (" + f.message + "): list again from the start",
+        "{\"reason\":" + wire::quote(f.message) + "}"
+    );
+}
+
+aio::task<std::optional<position>> open_cursor(house& in, shared_operation op) {
+    if (!in.pages.can_continue()) {
+        deliver_no_salt(*op, "this gateway issued no cursors");
+        co_return std::nullopt;
+    }
+    auto cursor = op->message->string_at(op->message->cursor);
+    auto where = listing_of(in, *op);
+    auto at = co_await in.pages.open(std::move(where), cursor.value_or(std::string()));
+    if (!at) {
+        deliver_bad_cursor(*op, at.error());
+        co_return std::nullopt;
+    }
+    co_return std::move(*at);
+}
+
+std::optional<following> follow(
+    house& in, operation& op, std::size_t server, const place* before, const catalog::page& page
+) {
+    const auto& name = in.names.server(server).name;
+    auto rest = next_place(name, before, page);
+    if (!rest) {
+        if (rest.error().code == base::errc::invalid_params)
+            deliver_bad_cursor(op, rest.error());
+        else
+            deliver_fault(in, op, server, rest.error());
+        return std::nullopt;
+    }
+    if (*rest && !in.pages.can_continue()) {
+        deliver_no_salt(op, "the list of upstream '" + name + "' has several pages");
+        return std::nullopt;
+    }
+    return following{std::move(*rest)};
+}
+
+aio::task<base::result<std::optional<std::string>>>
+seal_rest(house& in, shared_operation op, position next) {
+    if (next.places.empty()) co_return std::optional<std::string>();
+    if (++next.pages > in.pages.settings().max_pages) {
+        co_return base::fault(
+            base::errc::protocol,
+            "the listing is longer than catalog.max_pages (" +
+                std::to_string(in.pages.settings().max_pages) + " pages)"
+        );
+    }
+    auto where = listing_of(in, *op);
+    auto sealed = co_await in.pages.issue(std::move(where), std::move(next));
+    if (!sealed) co_return sealed.error();
+    co_return std::optional(std::move(*sealed));
+}
+
+} // namespace sluice::gateway

@@ -1,0 +1,140 @@
+#include "gateway/resuming.hpp"
+
+#include "base/text.hpp"
+#include "gateway/orphans.hpp"
+#include "gateway/replicas.hpp"
+#include "session/tail.hpp"
+
+namespace sluice::gateway {
+
+namespace {
+
+// How long a copy outlives its last reader: hosts come back soon, and often to the same replica.
+constexpr auto linger = std::chrono::seconds(30);
+constexpr auto look_every = std::chrono::seconds(1);
+
+const std::string standing_handle(session::standing_handle);
+
+// Copies until the log ends or nobody reads the copy any more.
+aio::task<> follow(
+    house& in,
+    std::shared_ptr<session::session> host,
+    std::unique_ptr<session::tail> from,
+    std::shared_ptr<session::stream> into
+) {
+    co_await aio::keep_running_when_cancelled();
+    bool has_owner = into->handle() != session::standing_handle;
+    while (!from->has_ended() && !host->is_ending()) {
+        auto pulled = co_await from->pull(aio::clock::now() + look_every);
+        if (!pulled && pulled.error().code == base::errc::not_found && has_owner) {
+            into->end(session::ending::session_ended);
+            break;
+        }
+        bool unread = !into->attached() && into->detached_at() + linger < aio::clock::now();
+        if (unread) {
+            host->drop_stream(*into);
+            break;
+        }
+        if (!has_owner || from->has_ended()) continue;
+        bool dead = co_await in.replicas.may_take_over(from->owner());
+        if (!dead) continue;
+        auto mine = co_await take_over_orphan(in, host, *from, into);
+        if (mine) break;
+    }
+}
+
+aio::task<base::result<std::shared_ptr<session::stream>>> open_copy(
+    house& in, std::shared_ptr<session::session> host, std::string handle, std::uint64_t position
+) {
+    auto key = session::records::log_key(host->who().key, handle);
+    auto from =
+        std::make_unique<session::tail>(host->get_executor(), *host->kept(), std::move(key));
+    auto into = host->open_copy(handle);
+    auto found = co_await from->begin(into, position);
+    bool standing = handle == session::standing_handle;
+    if (!found || (!*found && !standing)) {
+        host->drop_stream(*into);
+        if (!found) co_return found.error();
+        co_return base::fault(base::errc::not_found, "no such stream");
+    }
+    ++in.numbers.replays;
+    if (!from->has_ended()) {
+        auto job = follow(in, host, std::move(from), into);
+        host->spawn(std::move(job));
+    }
+    co_return into;
+}
+
+} // namespace
+
+aio::task<base::result<std::shared_ptr<session::stream>>>
+open_rest(house& in, std::shared_ptr<session::session> host, std::string handle) {
+    auto here = host->find_stream(handle);
+    if (here) co_return here;
+    if (!host->is_kept()) co_return base::fault(base::errc::not_found, "no such stream");
+    // All of it: a host may come back to this copy from an earlier place than the one it names now.
+    auto copy = co_await open_copy(in, std::move(host), std::move(handle), 0);
+    co_return copy;
+}
+
+aio::task<base::result<std::shared_ptr<session::stream>>>
+open_standing(house& in, std::shared_ptr<session::session> host) {
+    base::fault taken(base::errc::conflict, "this session has an open GET stream already");
+    if (!host->is_kept()) {
+        host->standing();
+        auto local = host->find_stream(session::standing_handle);
+        if (local->attached()) co_return taken;
+        co_return local;
+    }
+    auto& store = host->kept()->store();
+    auto record = session::records::record_key(host->who().key);
+    std::string field = "standing";
+    auto other = co_await store.set_new(record, field, in.replicas.self());
+    if (!other) co_return other.error();
+    if (*other) {
+        bool free = false;
+        if (in.replicas.is_me(**other)) {
+            auto local = host->find_stream(session::standing_handle);
+            free = !local || !local->attached();
+        } else {
+            free = co_await in.replicas.may_take_over(**other);
+        }
+        if (!free) co_return taken;
+        auto mine = co_await store.set_if(record, field, **other, in.replicas.self());
+        if (!mine || !*mine) co_return taken;
+    }
+    auto local = host->find_stream(session::standing_handle);
+    if (local && !local->attached()) co_return local;
+    auto log = session::records::log_key(host->who().key, session::standing_handle);
+    auto read = co_await store.read_field(std::move(log), "read");
+    auto position = read && *read ? base::parse_unsigned(**read).value_or(0) : 0;
+    auto copy = co_await open_copy(in, std::move(host), standing_handle, position);
+    co_return copy;
+}
+
+aio::task<> leave_standing([[maybe_unused]] house& in, std::shared_ptr<session::session> host) {
+    if (!host->is_kept()) co_return;
+    auto local = host->find_stream(session::standing_handle);
+    auto at = host->place_of_log(session::standing_handle);
+    if (local) {
+        state::log_append what;
+        what.key = at.key;
+        what.set.emplace_back("read", std::to_string(local->next_unsent() - 1));
+        what.bounds = at.bounds;
+        what.ttl = at.ttl;
+        host->kept()->store().post(std::move(what), {});
+    }
+    auto record = session::records::record_key(host->who().key);
+    [[maybe_unused]] auto left = co_await host->kept()->store().set_if(
+        std::move(record), "standing", at.owner, std::string()
+    );
+}
+
+void announce_reader(const session::session& host, std::string_view handle, bool reads) {
+    if (!host.is_kept()) return;
+    std::string word = reads ? "reader " : "left ";
+    word.append(host.who().key).append(" ").append(handle).append(" ");
+    host.kept()->tell(word + host.kept()->replica());
+}
+
+} // namespace sluice::gateway

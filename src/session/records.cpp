@@ -1,0 +1,163 @@
+#include "session/records.hpp"
+
+#include "sys/random.hpp"
+
+namespace sluice::session {
+
+namespace {
+
+constexpr std::string_view who_field = "who";
+
+base::fault no_salt_yet() {
+    return {
+        base::errc::unreachable,
+        "the gateway's store is away, and with it the key that seals session ids; try again"
+    };
+}
+
+std::string field_of(const state::fields& record, std::string_view name) {
+    for (const auto& [field, value] : record) {
+        if (field == name) return value;
+    }
+    return {};
+}
+
+std::string roster_of(std::string_view principal) {
+    return "k:" + std::string(principal);
+}
+
+} // namespace
+
+base::result<void> records::mint(identity& who) const {
+    if (!ids_.can_seal()) return no_salt_yet();
+    who.key = sys::random_id();
+    who.id = ids_.seal(sys::purpose::session, who.key);
+    return {};
+}
+
+std::optional<std::string> records::key_in(std::string_view id) const {
+    auto plain = ids_.open(sys::purpose::session, id);
+    if (!plain) return std::nullopt;
+    return std::move(*plain);
+}
+
+std::string records::seal_handle(std::string_view key, std::string_view handle) const {
+    std::string plain(key);
+    plain.append("\n").append(handle);
+    return ids_.seal(sys::purpose::event, plain);
+}
+
+std::optional<std::string>
+records::open_handle(std::string_view key, std::string_view sealed) const {
+    auto plain = ids_.open(sys::purpose::event, sealed);
+    if (!plain) return std::nullopt;
+    std::string_view text = *plain;
+    bool ours = text.size() > key.size() && text.starts_with(key) && text[key.size()] == '\n';
+    if (!ours) return std::nullopt;
+    return std::string(text.substr(key.size() + 1));
+}
+
+std::string records::seal_ask(std::string_view key) const {
+    std::string plain(key);
+    plain.append("\n").append(sys::random_id(8));
+    return "\"" + ids_.seal(sys::purpose::ask, plain) + "\"";
+}
+
+aio::task<base::result<bool>> records::move_home(std::string id, std::string before) {
+    auto key = key_in(id);
+    if (!key) co_return false;
+    auto moved = co_await store_.set_if(record_key(*key), "home", std::move(before), replica());
+    co_return moved;
+}
+
+aio::task<base::result<void>> records::create(identity who) {
+    if (!shared()) co_return base::result<void>();
+    auto listed = co_await store_.enlist(
+        roster_of(who.principal), who.key, lifetime(), bounds_.sessions_per_key
+    );
+    if (!listed) co_return listed.error();
+    if (!*listed) {
+        co_return base::fault(
+            base::errc::too_many,
+            "this key has " + std::to_string(bounds_.sessions_per_key) +
+                " sessions, its limit (limits.sessions_per_key); end some with DELETE",
+            429
+        );
+    }
+    state::fields record;
+    record.emplace_back(who_field, write_identity(who));
+    if (!who.home.empty()) record.emplace_back("home", who.home);
+    auto made = co_await store_.create(record_key(who.key), std::move(record), lifetime());
+    if (!made) co_return made.error();
+    co_return base::result<void>();
+}
+
+aio::task<base::result<std::optional<identity>>> records::find(std::string id) {
+    auto key = key_in(id);
+    if (!key || !shared()) co_return std::optional<identity>();
+    auto record = co_await store_.read(record_key(*key));
+    if (!record) co_return record.error();
+    if (!*record) co_return std::optional<identity>();
+    auto who = read_identity(field_of(**record, who_field));
+    if (!who) co_return who.error();
+    if (who->id != id) co_return std::optional<identity>();
+    who->key = std::move(*key);
+    who->home = field_of(**record, "home");
+    who->log_level = field_of(**record, "level");
+    co_return std::optional(std::move(*who));
+}
+
+aio::task<base::result<bool>> records::keep(identity who) {
+    auto listed = co_await store_.enlist(roster_of(who.principal), who.key, lifetime(), 0);
+    if (!listed) co_return listed.error();
+    auto kept = co_await store_.keep(record_key(who.key), lifetime());
+    co_return kept;
+}
+
+aio::task<base::result<std::optional<state::fields>>> records::end(identity who) {
+    auto key = record_key(who.key);
+    auto held = co_await store_.read(key);
+    if (!held) co_return held.error();
+    auto gone = co_await store_.erase(std::move(key));
+    if (!gone) co_return gone.error();
+    auto left = co_await store_.leave(roster_of(who.principal), who.key);
+    if (!left) co_return left.error();
+    tell("ended " + who.key);
+    if (!*gone) co_return std::optional<state::fields>();
+    co_return std::move(*held);
+}
+
+aio::task<base::result<bool>> records::is_used_elsewhere(identity who, aio::duration since_kept) {
+    constexpr auto slack = std::chrono::seconds(1);
+    auto left = co_await store_.time_left(record_key(who.key));
+    if (!left) co_return left.error();
+    co_return *left && **left > lifetime() - since_kept + slack;
+}
+
+void records::follow(const std::string& log, aio::signal_flag& grown) {
+    if (!followed_.contains(log)) store_.listen(log);
+    followed_.emplace(log, &grown);
+}
+
+void records::unfollow(const std::string& log, const aio::signal_flag& grown) {
+    auto [first, last] = followed_.equal_range(log);
+    for (auto it = first; it != last; ++it) {
+        if (it->second != &grown) continue;
+        followed_.erase(it);
+        break;
+    }
+    if (!followed_.contains(log)) store_.unlisten(log);
+}
+
+void records::all_grew() {
+    for (auto& [log, grown] : followed_)
+        grown->wake();
+}
+
+void records::log_grew(std::string_view log) {
+    auto [first, last] = followed_.equal_range(log);
+    for (auto it = first; it != last; ++it)
+        it->second->wake();
+}
+
+} // namespace sluice::session

@@ -1,0 +1,30 @@
+"""Fixtures of the replica tests: real processes, a real redis-server, Debian's HAProxy. Nothing stays behind."""
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from cluster import Cluster             # noqa: E402
+from redisd import Redis                # noqa: E402
+
+
+@pytest.fixture
+def redis():
+    server = Redis()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def clusters():
+    """Makes clusters: clusters({'up': http(fake)}, count=3, …). Checks every replica at the end."""
+    made = []
+
+    def make(servers, **options):
+        made.append(Cluster(servers, **options))
+        return made[-1]
+    yield make
+    problems = [p for cluster in made for p in cluster.close()]
+    assert not problems, '\n'.join(problems)

@@ -1,0 +1,263 @@
+"""Sessions, calls and streams that any replica serves (issue 3: D, E1)."""
+import json
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from fake.host import Host
+from kit import http, key, message_error, progress_notes
+from lib.procs import wait_until
+
+from counted import Counted
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+NAMES = [t for t in ['say', 'progress'] + ['t%03d' % i for i in range(998)]]
+
+
+@pytest.fixture
+def counted(fakes):
+    return lambda name='up', **options: fakes(name, kind=Counted, **options)
+
+
+def at(host, replica, *names):
+    """The same host, its next request to that replica."""
+    other = Host(replica.url(*names), revision=host.revision, headers=host.headers, timeout=host.timeout)
+    other.session, other.ids = host.session, host.ids
+    return other
+
+
+def steps(key, n=5, pause=0.05):
+    return json.dumps({'key': key, 'n': n, 'pause': pause})
+
+
+def text_of(final):
+    return json.loads(final)['result']['content'][0]['text']
+
+
+def broken_after(answer, count):
+    """Reads `count` messages, then drops the connection; the id of the last event that was seen."""
+    seen, last = [], None
+    for event in answer.events():
+        last = event.id or last
+        if event.text:
+            seen.append(event.text)
+        if len(seen) >= count:
+            break
+    answer.close()
+    assert last is not None, 'no event had an id'
+    return seen, last
+
+
+def resume(host, last, timeout=20):
+    answer = host.listen(last=last, timeout=timeout)
+    assert answer.status == 200, (answer.status, answer.body())
+    return [e.text for e in answer.events(timeout) if e.text]
+
+
+def test_every_replica_serves_the_session(counted, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)})
+    host = hosts(cluster.url('up')).open()
+    for turn in range(9):
+        assert text_of(host.call('quick', '{"key":"k%d"}' % turn).final()) == 'done k%d' % turn
+    assert len(host.tools()) == 3
+    assert len(up.live) == 1, 'one host session is one session upstream'
+    for replica in cluster:
+        assert replica.metric('sluice_calls_total', method='tools/call') >= 2
+
+
+def test_progress_comes_in_order_through_round_robin(counted, clusters, hosts):
+    host = hosts(clusters({'up': http(counted())}).url('up')).open()
+    for turn in range(6):
+        got = host.call('steps', steps('k%d' % turn), token='"tok%d"' % turn).messages()
+        notes = [json.loads(n) for n in progress_notes(got)]
+        assert [n['progress'] for n in notes] == [0, 1, 2, 3, 4]
+        assert {n['progressToken'] for n in notes} == {'tok%d' % turn}
+        assert text_of(got[-1]) == 'done k%d' % turn
+
+
+def test_a_session_outlives_the_replica_that_opened_it(counted, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)}, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    assert at(host, cluster[0], 'up').say('quick', '{"key":"a"}') == 'done a'
+    cluster[0].kill()
+    for replica in (cluster[1], cluster[2]):
+        assert at(host, replica, 'up').say('quick', '{"key":"b%d"}' % replica.number).startswith('done b')
+    cluster[0].start()
+    assert at(host, cluster[0], 'up').say('quick', '{"key":"c"}') == 'done c'
+    assert len(up.live) == 1 and not up.doubled()
+
+
+def test_an_ended_session_is_gone_everywhere_and_upstream(counted, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)}, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    for replica in cluster:
+        assert at(host, replica, 'up').say('quick', '{"key":"%d"}' % replica.number)
+    assert at(host, cluster[1], 'up').end().status in (200, 204)
+    for replica in cluster:
+        wait_until(lambda: at(host, replica, 'up').ask('ping').status == 404, 5, 'the session to be gone')
+    wait_until(lambda: not up.live, 5, 'the upstream session to be ended')
+    assert len(up.deleted) == len(set(up.deleted)), 'each is ended once'
+
+
+def test_another_keys_session_does_not_exist(counted, clusters, hosts):
+    cluster = clusters({'up': http(counted())}, balanced=False, keys=[key('one', 'secret-1'), key('two', 'secret-2')])
+    one = hosts(cluster[0].url('up'), headers=[('x-sluice-api-key', 'secret-1')]).open()
+    for replica in cluster:
+        thief = at(one, replica, 'up')
+        thief.headers = [('x-sluice-api-key', 'secret-2')]
+        assert thief.ask('ping').status == 404 and thief.end().status == 404
+        assert at(one, replica, 'up').ask('ping').status == 200
+
+
+@pytest.mark.parametrize('ids', [True, False], ids=['upstream gives event ids', 'it gives none'])
+def test_a_broken_stream_is_resumed_at_any_replica(counted, clusters, hosts, ids):
+    up = counted(event_ids=ids)
+    cluster = clusters({'up': http(up)}, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    for replica in cluster:
+        name = 'r%d' % replica.number
+        answer = at(host, cluster[0], 'up').call('steps', steps(name, n=12), token='1')
+        seen, last = broken_after(answer, 3)
+        rest = resume(at(host, replica, 'up'), last)
+        values = [json.loads(n)['progress'] for n in progress_notes(seen + rest)]
+        assert values == sorted(set(values)), 'in order, none twice'
+        assert text_of(rest[-1]) == 'done ' + name
+        assert up.executed[name] == 1
+
+
+def test_a_finished_stream_is_not_resumed_for_ever(counted, clusters, hosts):
+    cluster = clusters({'up': http(counted())}, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    answer = at(host, cluster[0], 'up').call('steps', steps('k'), token='1')
+    events = list(answer.events())
+    for replica in cluster:         # also when a later place was asked for before
+        assert at(host, replica, 'up').listen(last=events[-1].id).status == 405
+        for first in (-2, -4, 0):
+            rest = resume(at(host, replica, 'up'), events[first].id)
+            assert rest == [e.text for e in events[first:][1:]]
+
+
+def test_a_call_of_a_dead_replica_is_taken_over_by_event_id(counted, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)}, balanced=False, lease='1s')
+    host = hosts(cluster[0].url('up')).open()
+    answer = at(host, cluster[0], 'up').call('steps', steps('k', n=60), token='1')
+    first = [e for e, _ in zip((e for e in answer.events() if e.text), range(3))]
+    cluster[0].kill()
+    rest = resume(at(host, cluster[1], 'up'), first[-1].id)
+    assert text_of(rest[-1]) == 'done k'
+    values = [json.loads(n)['progress'] for n in progress_notes([e.text for e in first] + rest)]
+    assert values[-1] == 59 and sorted(set(values)) == list(range(60)), values
+    assert up.executed['k'] == 1 and up.resumes >= 1
+    finals = [m for m in rest if '"result"' in m]
+    assert len(finals) == 1
+
+
+def test_a_call_of_a_dead_replica_that_cannot_be_taken_over_ends_in_words(counted, clusters, hosts):
+    up = counted(event_ids=False)
+    cluster = clusters({'up': http(up)}, balanced=False, lease='1s')
+    host = hosts(cluster[0].url('up')).open()
+    answer = at(host, cluster[0], 'up').call('steps', steps('k', n=100), token='1')
+    _, last = broken_after(answer, 3)
+    cluster[0].kill()
+    rest = resume(at(host, cluster[1], 'up'), last)
+    error = json.loads(rest[-1])['error']
+    assert error['code'] == -32603 and 'unknown' in error['message'], error
+    assert up.executed['k'] == 1
+    assert at(host, cluster[1], 'up').say('quick', '{"key":"after"}') == 'done after'
+
+
+def test_cancel_works_from_any_replica(counted, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)}, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    for replica in cluster:
+        name, id = 'c%d' % replica.number, next(host.ids)
+        answer = at(host, cluster[0], 'up').call('wait', '{"key":"%s"}' % name, token='1', id=id)
+        next(e for e in answer.events() if e.text)
+        assert at(host, replica, 'up').cancel(id).status == 202
+        wait_until(lambda: up.cancelled[name], 5, 'the upstream to hear of the cancel')
+        assert not [m for m in answer.messages() if '"result"' in m]
+
+
+def test_a_call_lands_anywhere_while_replicas_come_and_go(counted, clusters, hosts):
+    """Rolling restart under calls, SIGTERM: no session and no answer is lost."""
+    up = counted()
+    cluster = clusters({'up': http(up)})
+    host = hosts(cluster.url('up'), timeout=20).open()
+    done = 0
+    for replica in cluster:
+        replica.stop()
+        for _ in range(4):
+            done += 1
+            assert host.say('quick', '{"key":"k%d"}' % done) == 'done k%d' % done
+        replica.start()
+        cluster.wait_ready()
+    assert sum(up.executed.values()) == done and not up.doubled()
+
+
+def test_pages_through_random_replicas_are_the_direct_listing(fakes, clusters, hosts):
+    """Issue 3 E1's property: the union of pages through random replicas is the direct listing, in order."""
+    dice = random.Random(4)
+    a = fakes('a', tool_names=['a%d' % i for i in range(dice.randint(20, 60))], page_size=dice.randint(1, 9))
+    b = fakes('b', tool_names=['b%d' % i for i in range(dice.randint(1, 60))], page_size=dice.randint(3, 30))
+    cluster = clusters({'a': http(a), 'b': http(b)}, balanced=False)
+    for turn in range(12):
+        a.page_size, b.page_size = dice.randint(1, 30), dice.randint(1, 30)
+        names = dice.choice([(), ('a',), ('b',)])
+        host = hosts(cluster[dice.randrange(3)].url(*names)).open()
+        got, cursor = [], None
+        while True:
+            params = {} if cursor is None else {'cursor': cursor}
+            page = json.loads(at(host, cluster[dice.randrange(3)], *names).ask('tools/list', params).result())
+            got += [t['name'] for t in page['tools']]
+            cursor = page.get('nextCursor')
+            if cursor is None:
+                break
+        for fake in (a, b):
+            direct = [t['name'] for t in fake.tools]
+            prefix = '' if names else fake.name + '-'
+            mine = [n[len(prefix):] for n in got if n[len(prefix):] in direct and n.startswith(prefix)]
+            assert mine == (direct if not names or fake.name in names else []), (turn, fake.name)
+
+
+def test_a_stock_host_lists_a_thousand_tools_and_calls_through_round_robin(fakes, clusters):
+    from interop.hosts import python_sdk_legacy, sdk1
+    up = fakes('up', tool_names=NAMES, page_size=50, prompts=['p'], resources=['r:1'])
+    cluster = clusters({'up': http(up)})
+    step = {'tool': 'progress', 'args': {'n': 5}, 'resource': 'r:1', 'prompt': 'p', 'promptArgs': {}}
+    for stock in (sdk1, python_sdk_legacy):
+        before = len(up.seen(rpc='tools/list'))
+        saw = stock({'url': cluster.url('up'), 'steps': [step] * 6})
+        assert saw['tools'] == NAMES
+        assert len(up.seen(rpc='tools/list')) - before >= 20
+        for one in saw['steps']:
+            assert one['text'] == 'progress done' and one['progress'] == [1.5, 2.5, 3.5, 4.5, 5.5]
+        assert saw['terminated']
+
+
+def test_without_a_session_record_a_session_is_404_and_the_host_begins_again(counted, clusters, hosts):
+    cluster = clusters({'up': http(counted())}, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    cluster.redis.flush()
+    wait_until(lambda: at(host, cluster[1], 'up').ask('ping').status == 404, 10, 'the session to be unknown')
+    assert hosts(cluster[1].url('up')).open().say('quick', '{"key":"k"}') == 'done k'
+
+
+def test_without_redis_a_known_session_is_served_and_a_new_one_is_not(counted, clusters, hosts):
+    cluster = clusters({'up': http(counted())}, count=1, balanced=False)
+    host = hosts(cluster[0].url('up')).open()
+    assert host.say('quick', '{"key":"a"}') == 'done a'
+    cluster.redis.stop()
+    assert host.say('quick', '{"key":"b"}') == 'done b'
+    answer = hosts(cluster[0].url('up')).initialize()
+    assert answer.status == 503 and answer.header('retry-after')
+    assert '127.0.0.1' not in message_error(answer, code=-32603)['message']
+    cluster.redis.start()
+    wait_until(lambda: hosts(cluster[0].url('up')).initialize().status == 200, 20, 'new sessions')
+    assert host.say('quick', '{"key":"c"}') == 'done c'

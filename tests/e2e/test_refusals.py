@@ -1,0 +1,162 @@
+"""What a request that is turned away leaves behind: one log line, one metric, and words for who debugs."""
+import json
+
+import pytest
+
+from kit import http, key
+from lib.procs import wait_until
+
+GOOD, BAD = 'sk-good-CANARY', 'sk-bad-CANARY'
+DEBUG = ('x-sluice-debug', 'true')
+PREFIX = 'x-sluice-debug-'
+
+
+@pytest.fixture
+def up(fakes):
+    return fakes('up')
+
+
+@pytest.fixture
+def gateway(gateways, up, fakes):
+    hidden = fakes('hidden')
+    return gateways({'up': http(up, tool_name_to_display_name={'echo': 'shout'}, disallowed_tools=['whoami']),
+                     'hidden': http(hidden)},
+                    keys=[key('alice', GOOD, servers=['up']), key('root', 'sk-root')])
+
+
+@pytest.fixture
+def alice(gateway, hosts):
+    return lambda url=None, *more: hosts(url or gateway.server_url('up'), headers=[('x-sluice-api-key', GOOD), *more])
+
+
+def lines(gateway, event):
+    return [line for line in map(json.loads, filter(lambda s: s.startswith('{'), gateway.log.splitlines()))
+            if line.get('event') == event]
+
+
+def refused(gateway, count):
+    """The lines of that many refusals: the log is read by a thread of its own."""
+    wait_until(lambda: len(lines(gateway, 'refused')) >= count, 5, 'the line of a refusal')
+    return lines(gateway, 'refused')
+
+
+def logged(gateway, method):
+    def look():
+        return next((line for line in lines(gateway, 'call') if line['method'] == method), None)
+    wait_until(look, 5, 'the line of ' + method)
+    return look()
+
+
+def told(answer):
+    return {n.lower()[len(PREFIX):]: v for n, v in answer.headers if n.lower().startswith(PREFIX)}
+
+
+def refusals(gateway, hosts, alice):
+    """(status, reason, path, key name, the request), for every kind of refusal of ours."""
+    base, own = gateway.base_url, '/up/mcp'
+    text = alice().text('ping')
+    post = lambda *replace, body=text, url=None: alice(url).send('POST', body, replace=list(replace))  # noqa: E731
+    return [
+        (401, 'unauthorized', own, None, lambda: hosts(base + own, headers=[('Authorization', 'Bearer ' + BAD)]).initialize()),
+        (403, 'forbidden', own, None, lambda: post(('Origin', 'https://evil.example'))),
+        (403, 'forbidden', own, None, lambda: post(('Host', 'evil.example'))),
+        (404, 'not_found', '/nowhere', None, lambda: post(url=base + '/nowhere')),
+        (404, 'not_found', '/hidden/mcp', 'alice', lambda: post(url=base + '/hidden/mcp')),
+        (404, 'not_found', own, 'alice', lambda: post(('Mcp-Session-Id', 'no-such-CANARY'))),
+        (400, 'parse_error', own, 'alice', lambda: post(body='{"CANARY":')),
+        (405, 'method_not_allowed', own, 'alice', lambda: alice().send('PUT', text)),
+        (406, 'not_acceptable', own, 'alice', lambda: post(('Accept', 'text/html'))),
+        (413, 'too_large', own, 'alice', lambda: post(body='"' + 'x' * (5 << 20) + '"')),
+        (415, 'unsupported_media_type', own, 'alice', lambda: post(('Content-Type', 'text/plain'))),
+    ]
+
+
+def test_each_refusal_has_one_line_and_one_count(gateway, hosts, alice, up):
+    cases = refusals(gateway, hosts, alice)
+    for i, (status, reason, path, who, send) in enumerate(cases):
+        metric = 'sluice_requests_refused_total{reason="%s"}' % reason
+        before = gateway.metrics().get(metric, 0)
+        assert send().status == status, (status, path)
+        assert gateway.metrics()[metric] == before + 1
+        logged = refused(gateway, i + 1)
+        assert len(logged) == i + 1, (status, path)
+        line = logged[-1]
+        assert (line['status'], line['reason'], line['endpoint'], line.get('key')) == (status, reason, path, who)
+        assert line['method'] in ('POST', 'PUT')
+    assert 'CANARY' not in gateway.log, 'a credential, a session id or a body'
+
+
+def test_too_many_calls_are_logged_as_that(gateways, up, hosts):
+    gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
+    host = hosts(gateway.server_url('up')).open()
+    host.start_call('stall')
+    up.wait_seen(tool='stall')
+    assert host.call('echo').status == 429
+    assert [(line['status'], line['reason']) for line in refused(gateway, 1)] == [(429, 'too_many')]
+
+
+def test_the_timing_of_a_call_adds_up(gateway, alice):
+    alice().open().call('shout').result()
+    call = logged(gateway, 'tools/call')
+    assert 0 <= call['queue_ms'] <= call['first_byte_ms'] <= call['total_ms']
+    assert call['upstream_ms'] <= call['total_ms']
+
+
+def test_a_list_of_several_servers_has_a_first_byte_too(gateway, hosts):
+    hosts(gateway.mcp_url, headers=[('x-sluice-api-key', 'sk-root')]).open().tools()
+    listed = logged(gateway, 'tools/list')
+    assert 0 < listed['first_byte_ms'] <= listed['total_ms']
+
+
+# ---- x-sluice-debug: true -----------------------------------------------------------------
+@pytest.mark.parametrize('headers,words', [
+    ([], 'no key in'),
+    ([('x-sluice-api-key', BAD)], 'x-sluice-api-key'),
+    ([('Authorization', 'Basic ' + BAD)], 'Authorization'),
+    ([('x-litellm-api-key', BAD), ('Authorization', 'Bearer ' + GOOD)], 'x-litellm-api-key'),
+])
+def test_a_401_tells_where_the_key_was_looked_for(gateway, hosts, headers, words):
+    answer = hosts(gateway.server_url('up'), headers=[*headers, DEBUG]).initialize()
+    assert answer.status == 401
+    assert words in told(answer)['auth'] and set(told(answer)) == {'auth', 'endpoint'}
+    assert 'CANARY' not in str(answer.headers) and 'alice' not in str(answer.headers)
+
+
+def test_a_404_tells_what_the_key_may_see_and_no_more(gateway, alice):
+    answer = alice(gateway.server_url('hidden'), DEBUG).initialize()
+    assert answer.status == 404
+    assert told(answer) == {'auth': "key 'alice' from x-sluice-api-key", 'endpoint': '/hidden/mcp (none)', 'servers': 'up'}
+    nobody = alice(gateway.server_url('nobody'), DEBUG).initialize()
+    assert told(nobody) == {**told(answer), 'endpoint': '/nobody/mcp (none)'}, 'hidden and missing look alike'
+
+
+def test_a_foreign_origin_is_told_nothing(alice):
+    answer = alice(None, DEBUG, ('Origin', 'https://evil.example')).initialize()
+    assert answer.status == 403 and told(answer) == {}
+
+
+def test_a_call_tells_its_server_and_the_servers_own_name_of_the_tool(gateway, alice):
+    one, all_ = alice(None, DEBUG).open(), alice(gateway.mcp_url, DEBUG).open()
+    for answer in (one.call('shout'), all_.call('up-shout')):
+        assert (told(answer)['server'], told(answer)['tool']) == ('up', 'echo')
+
+
+def test_a_call_that_became_a_stream_tells_it_too(alice):
+    answer = alice(None, DEBUG).open().call('progress', {'n': 3}, token='1')
+    assert answer.is_sse and (told(answer)['server'], told(answer)['tool']) == ('up', 'progress')
+
+
+@pytest.mark.parametrize('tool', ['up-whoami', 'hidden-echo', 'nothing'])
+def test_what_a_key_may_not_call_is_not_told(gateway, alice, tool):
+    answer = alice(gateway.mcp_url, DEBUG).open().call(tool)
+    assert '"error"' in answer.body().decode()
+    assert 'server' not in told(answer) and 'tool' not in told(answer)
+
+
+def test_a_name_of_any_bytes_is_safe_in_a_header(gateways, fakes, hosts):
+    odd = 'a\r\nx-injected: 1 \u00e9'
+    up = fakes('up', extra_tools=[{'name': odd, 'inputSchema': {'type': 'object'}}])
+    host = hosts(gateways({'up': http(up)}).server_url('up'), headers=[DEBUG]).open()
+    answer = host.call(json.dumps(odd)[1:-1])
+    assert answer.header('x-injected') is None
+    assert told(answer)['tool'] == 'a%0D%0Ax-injected:%201%20%C3%A9'
