@@ -147,7 +147,7 @@ aio::task<> session::keep_stream(std::shared_ptr<stream> s) {
     }
     state::fields record;
     record.emplace_back("ids", "[" + ids + "]");
-    auto log = std::make_unique<journal>(kept_->store(), std::move(at));
+    auto log = std::make_unique<journal>(get_executor(), kept_->store(), std::move(at));
     auto kept = co_await s->keep(std::move(log), std::move(record));
     if (!kept || calls.empty()) co_return;
     auto key = records::record_key(who_.key);
