@@ -74,6 +74,10 @@ open_rest(house& in, std::shared_ptr<session::session> host, std::string handle)
     if (!host->is_kept()) co_return base::fault(base::errc::not_found, "no such stream");
     // All of it: a host may come back to this copy from an earlier place than the one it names now.
     auto copy = co_await open_copy(in, std::move(host), std::move(handle), 0);
+    bool none = !copy && copy.error().code == base::errc::not_found;
+    // The replica that has it may not have written it down yet.
+    if (none && !in.replicas.store_is_settled())
+        co_return base::fault(base::errc::unreachable, "the store has just come back");
     co_return copy;
 }
 

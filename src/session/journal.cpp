@@ -72,6 +72,9 @@ journal::open(const std::deque<event>& so_far, state::fields record, ending how)
     for (const auto& e : so_far)
         pending_.entries.push_back(entry_of(e));
     auto made = co_await store_.open_log(at_.key, at_.owner, std::move(record), at_.ttl);
+    // An attempt of before whose answer was lost: the handle is nobody else's.
+    if (!made && made.error().code == base::errc::conflict)
+        made = co_await store_.adopt_log(at_.key, 1, at_.owner);
     if (!made) co_return made.error();
     epoch_ = *made;
     bool there = co_await secure(aio::clock::now() + std::chrono::seconds(1));
