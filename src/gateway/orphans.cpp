@@ -1,6 +1,7 @@
 #include "gateway/orphans.hpp"
 
 #include "gateway/links.hpp"
+#include "gateway/questions.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/replicas.hpp"
 #include "mcp/errors.hpp"
@@ -37,6 +38,48 @@ std::optional<std::size_t> server_called(const house& in, std::string_view name)
         if (in.names.server(i).name == name) return i;
     }
     return std::nullopt;
+}
+
+// A question that stood open when its replica died. Whoever answers it now is not heard, so the host
+// is told not to, and the upstream has an error.
+struct left_question {
+    std::string ours;   // JSON text
+    std::string theirs; // the same
+};
+
+std::vector<left_question> left_questions(const session::tail& from) {
+    std::vector<left_question> out;
+    std::uint32_t call = 0;
+    for ([[maybe_unused]] auto id : wire::array_view(from.fact("ids"))) {
+        for (auto pair : wire::array_view(from.fact(open_questions_fact(call)))) {
+            std::vector<std::string> both;
+            for (auto one : wire::array_view(pair))
+                both.emplace_back(one);
+            if (both.size() == 2) out.push_back({std::move(both[0]), std::move(both[1])});
+        }
+        ++call;
+    }
+    return out;
+}
+
+aio::task<> refuse_left(
+    house& in,
+    std::shared_ptr<session::session> host,
+    std::size_t server,
+    std::vector<left_question> left
+) {
+    co_await aio::keep_running_when_cancelled();
+    auto until = aio::clock::now() + in.names.server(server).initialize_timeout;
+    auto link = co_await links_of(in, *host).ensure(server, nullptr, until, nullptr);
+    for (const auto& one : left) {
+        auto id = wire::token::parse(one.ours);
+        if (id) co_await host->forget_in_record(session::session::ask_field(*id));
+        if (!link) continue;
+        auto bytes = wire::make_error(
+            one.theirs, mcp::code_internal, "the replica of the gateway that had asked is gone"
+        );
+        [[maybe_unused]] auto sent = co_await (*link)->notify(std::move(bytes), until);
+    }
 }
 
 void end_unknown(house& in, session::stream& into, const orphan& o) {
@@ -117,6 +160,11 @@ aio::task<bool> take_over_orphan(
     if (!taken) co_return false;
     auto answered = co_await answered_in(*host, from.key());
     into->keep_on(std::move(log));
+    auto asked = left_questions(from);
+    auto server = server_called(in, from.fact("server"));
+    for (const auto& one : asked)
+        into->push_note(withdrawal_of(one.ours, "the replica that asked is gone"));
+    if (!asked.empty() && server) host->spawn(refuse_left(in, host, *server, std::move(asked)));
     std::vector<orphan> left;
     for (auto id : wire::array_view(from.fact("ids"))) {
         if (std::find(answered.begin(), answered.end(), id) != answered.end()) continue;

@@ -301,9 +301,9 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
     }
     for (auto& c : found) {
         if (c->is_cancelled()) continue; // its response is forgone already
-        // First its stream, so that the host's request ends now, whatever the upstream takes.
-        c->out().forgo_final();
+        // Its open questions are withdrawn; then its stream ends, whatever the upstream takes.
         c->cancel(reason_json);
+        c->out().forgo_final();
     }
 }
 
