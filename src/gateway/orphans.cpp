@@ -40,8 +40,8 @@ std::optional<std::size_t> server_called(const house& in, std::string_view name)
     return std::nullopt;
 }
 
-// A question that stood open when its replica died. Whoever answers it now is not heard, so the host
-// is told not to, and the upstream has an error.
+// A question that stood open when its replica died. Whoever answers it now is not heard, so the
+// host is told not to, and the upstream has an error.
 struct left_question {
     std::string ours;   // JSON text
     std::string theirs; // the same

@@ -13,7 +13,6 @@ from kit import http
 from lib.procs import wait_until
 
 from quizzing import Quizzing
-from redisd import Redis
 
 URL = '{"mode":"url","url":"https://a.example/?b=\\u0063","elicitationId":"e1","message":"m","x":1.0}'
 ABLE = {'elicitation': {'form': {}, 'url': {}}, 'sampling': {'tools': {}}, 'roots': {}}
@@ -28,18 +27,10 @@ def up(fakes):
 
 
 @pytest.fixture
-def memory():
-    """A Redis that does not wait for its disk: none of these tests takes it away."""
-    server = Redis(appendonly='no')
-    yield server
-    server.close()
-
-
-@pytest.fixture
 def replicas(up, memory, clusters, hosts):
-    """(cluster, host): three replicas of short leases, and a host that can be asked, opened at the first."""
-    def make(capabilities=ABLE, timeouts=None, **more):
-        top = {'redis': memory, 'lease': '2s', 'balanced': False, 'timeouts': {'drain': '300ms', **(timeouts or {})}}
+    """(cluster, host): three replicas, and a host that can be asked, opened at the first."""
+    def make(capabilities=ABLE, timeouts=None, lease='15s', **more):
+        top = {'redis': memory, 'lease': lease, 'balanced': False, 'timeouts': {'drain': '300ms', **(timeouts or {})}}
         cluster = clusters({'up': http(up, **{**ALLOWED, **more})}, **top)
         return cluster, hosts(cluster[0].url('up'), capabilities=capabilities).open()
     return make
@@ -269,7 +260,7 @@ def test_a_cancel_from_another_replica_withdraws_the_question(up, replicas, wher
 def test_a_question_of_a_dead_replica_ends_in_words(up, replicas):
     """The upstream's answer cannot be gone on with: it gives no event ids."""
     up.event_ids = False
-    cluster, host = replicas()
+    cluster, host = replicas(lease='2s')
     call = Call(host, ask(key='k'), tool='inquire', token='1')
     question = call.question()
     cluster[0].kill()
@@ -286,7 +277,7 @@ def test_a_question_of_a_dead_replica_ends_in_words(up, replicas):
 
 def test_a_call_that_is_taken_over_while_it_asks_ends_and_nobody_decided(up, replicas):
     """The upstream resumes the call: its question is settled explicitly, by the person or by an error."""
-    cluster, host = replicas()
+    cluster, host = replicas(lease='2s')
     call = Call(host, ask(key='k'), tool='inquire', token='1')
     question = call.question()
     cluster[0].kill()
