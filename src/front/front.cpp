@@ -61,8 +61,7 @@ front::front(gateway::gateway& through, const policy::keyring& keys, settings fr
 
 aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
     auto headers = v.headers;
-    if (why.retry_after > 0)
-        headers.emplace_back("Retry-After", std::to_string(why.retry_after));
+    if (why.retry_after > 0) headers.emplace_back("Retry-After", std::to_string(why.retry_after));
     auto reason = why.reason.empty() ? reason_of(why.status) : why.reason;
     through_.in().meters.refused(reason);
     sys::log_line line(sys::log_level::info, "refused");

@@ -25,9 +25,8 @@ front::pass_on(net::exchange& http, const visit& v, std::string replica, std::st
     co_await peers_->pass_on(http, std::move(to));
 }
 
-aio::task<base::result<void>> front::tell(
-    const net::request_head& head, const visit& v, std::string replica, std::string body
-) {
+aio::task<base::result<void>>
+front::tell(const net::request_head& head, const visit& v, std::string replica, std::string body) {
     base::fault unheard(base::errc::unreachable, "another replica did not take it");
     if (peers_ == nullptr || v.forwarded) co_return unheard;
     auto status = co_await peers_->tell(std::move(replica), head, v.who->id, std::move(body));

@@ -205,7 +205,7 @@ aio::task<> front::serve_without_session(net::exchange& http, visit v, shared_me
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    auto host = *opened;
+    const auto& host = *opened;
     co_await serve_request(http, std::move(v), host, std::move(m));
     host->end();
 }

@@ -69,8 +69,7 @@ front::session_of(net::exchange& http, visit& v, std::string id, std::string bod
         co_return nullptr;
     }
     std::string token(http.head().headers.get("mcp-session-id").value_or(""));
-    auto adopted =
-        co_await adopt(http, v, std::move(token), std::move(id), std::move(body));
+    auto adopted = co_await adopt(http, v, std::move(token), std::move(id), std::move(body));
     co_return adopted;
 }
 
@@ -98,9 +97,8 @@ aio::task<bool> front::serve_at_home(
     co_return true;
 }
 
-aio::task<front::shared_session> front::adopt(
-    net::exchange& http, visit& v, std::string token, std::string id, std::string body
-) {
+aio::task<front::shared_session>
+front::adopt(net::exchange& http, visit& v, std::string token, std::string id, std::string body) {
     auto known = co_await through_.in().sessions.adopt(token, v.who->id);
     if (!known) {
         co_await turn_away(http, v, because_away(known.error(), std::move(id)));

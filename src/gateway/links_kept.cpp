@@ -50,8 +50,7 @@ aio::task<base::result<shared_link>> session_links::open_kept(std::size_t server
 }
 
 // The one that stands in the record wins; the other ends.
-aio::task<base::result<shared_link>>
-session_links::publish(std::size_t server, shared_link made) {
+aio::task<base::result<shared_link>> session_links::publish(std::size_t server, shared_link made) {
     auto handle = made->handle();
     if (handle.empty()) co_return made;
     auto& store = in_.sessions.kept()->store();

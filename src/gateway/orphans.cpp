@@ -110,7 +110,9 @@ aio::task<bool> take_over_orphan(
     std::shared_ptr<session::stream> into
 ) {
     auto at = host->place_of_log(into->handle());
-    auto log = std::make_unique<session::journal>(host->kept()->store(), std::move(at));
+    auto log = std::make_unique<session::journal>(
+        host->get_executor(), host->kept()->store(), std::move(at)
+    );
     auto taken = co_await log->take_over(from.epoch());
     if (!taken) co_return false;
     auto answered = co_await answered_in(*host, from.key());

@@ -177,8 +177,7 @@ aio::task<> call_by_uri(
 namespace {
 
 // A process that sessions share may have to say more than this host wants to hear.
-request_to
-level_call(house& in, const operation& op, policy::grant allowed, std::size_t server) {
+request_to level_call(house& in, const operation& op, policy::grant allowed, std::size_t server) {
     auto what = plain_call(in, std::move(allowed), server);
     auto level = links_of(in, *op.host).level_for(server);
     if (level != op.host->log_level())

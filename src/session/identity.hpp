@@ -17,9 +17,9 @@ struct identity {
     std::string principal; // name of the key; "" = open
     std::string scope;     // canonical path of the endpoint, e.g. "/mcp/a,b"
     mcp::revision revision = mcp::latest_legacy;
-    std::string capabilities; // the host's, verbatim JSON
-    std::string client_info;  // verbatim JSON
-    std::string log_level;    // of an adopted session: what its host had asked for
+    std::string capabilities;   // the host's, verbatim JSON
+    std::string client_info;    // verbatim JSON
+    std::string log_level;      // of an adopted session: what its host had asked for
     std::int64_t opened_ms = 0; // wall clock
     // The replica that all requests must go to, for what they need cannot leave it; empty = any.
     std::string home;

@@ -66,8 +66,7 @@ std::string records::seal_ask(std::string_view key) const {
 aio::task<base::result<bool>> records::move_home(std::string id, std::string before) {
     auto key = key_in(id);
     if (!key) co_return false;
-    auto moved =
-        co_await store_.set_if(record_key(*key), "home", std::move(before), replica());
+    auto moved = co_await store_.set_if(record_key(*key), "home", std::move(before), replica());
     co_return moved;
 }
 
@@ -128,8 +127,7 @@ aio::task<base::result<std::optional<state::fields>>> records::end(identity who)
     co_return std::move(*held);
 }
 
-aio::task<base::result<bool>>
-records::is_used_elsewhere(identity who, aio::duration since_kept) {
+aio::task<base::result<bool>> records::is_used_elsewhere(identity who, aio::duration since_kept) {
     constexpr auto slack = std::chrono::seconds(1);
     auto left = co_await store_.time_left(record_key(who.key));
     if (!left) co_return left.error();

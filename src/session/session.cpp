@@ -169,7 +169,7 @@ aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
     }
     state::fields record;
     record.emplace_back("ids", "[" + ids + "]");
-    auto log = std::make_unique<journal>(kept_->store(), std::move(at));
+    auto log = std::make_unique<journal>(get_executor(), kept_->store(), std::move(at));
     auto kept = co_await s->keep(std::move(log), std::move(record));
     if (!kept) {
         auto code = kept.error().code;
@@ -296,8 +296,7 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
         found.push_back(it->second);
     if (found.empty() && std::find(seen_.begin(), seen_.end(), host_id) == seen_.end()) {
         if (tombstones_.size() >= remembered) tombstones_.pop_front();
-        tombstones_.push_back({host_id, std::move(reason_json), aio::clock::now() + tombstone_life}
-        );
+        tombstones_.push_back({host_id, reason_json, aio::clock::now() + tombstone_life});
         return;
     }
     for (auto& c : found) {

@@ -135,8 +135,8 @@ private:
     std::string handle_;
     std::string public_handle_;
     std::unique_ptr<journal> journal_;
-    state::fields notes_;   // not in the store yet
-    bool opening_ = false;  // the log is being made: what is pushed waits in `unkept_`
+    state::fields notes_;  // not in the store yet
+    bool opening_ = false; // the log is being made: what is pushed waits in `unkept_`
     std::deque<event> unkept_;
     bool elsewhere_ = false;
     std::size_t finals_left_;

@@ -121,7 +121,7 @@ aio::task<> http_listener::read_events() {
 }
 
 // `held` lives until the message was passed on.
-void http_listener::take(wire::sse_event event, std::shared_ptr<const void>) {
+void http_listener::take(wire::sse_event event, const std::shared_ptr<const void>&) {
     if (event.has_id && is_sendable_id(event.id)) last_event_id_ = event.id;
     if (event.retry_ms) retry_ms_ = std::min(*event.retry_ms, longest_retry_ms);
     fruitless_ = 0;

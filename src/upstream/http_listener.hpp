@@ -31,7 +31,7 @@ private:
     aio::task<verdict> listen_once();
     aio::task<verdict> judge(int status, std::uint64_t generation);
     aio::task<> read_events();
-    void take(wire::sse_event event, std::shared_ptr<const void> held);
+    void take(wire::sse_event event, const std::shared_ptr<const void>& held);
     aio::duration wait() const;
     bool over() const { return stopped_ || core_->stopped || of_.expired(); }
 

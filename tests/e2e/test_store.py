@@ -9,6 +9,7 @@ from lib.procs import wait_until
 from lib.redis import Redis
 
 SALT = ['a salt of the tests']
+PEERS = '127.0.0.1:0'
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def up(fakes):
 
 @pytest.fixture
 def replica(gateways, up, redis):
-    return lambda **more: gateways({'up': http(up)}, salt_keys=SALT, store={'url': redis.url, **more})
+    return lambda **more: gateways({'up': http(up)}, salt_keys=SALT, store={'url': redis.url, **more}, peer_listen=PEERS)
 
 
 def ready(gateway):
@@ -92,26 +93,29 @@ def test_a_store_that_hangs_holds_nobody(replica, hosts, redis):
 
 def test_a_store_that_comes_back_empty_makes_cursors_list_again(gateways, up, hosts):
     with Redis(durable=False) as redis:
-        gateway = gateways({'up': http(up)}, salt_keys=SALT, store=redis.url)
+        gateway = gateways({'up': http(up)}, salt_keys=SALT, store=redis.url, peer_listen=PEERS)
         until_ready(gateway)
         host = hosts(gateway.server_url('up')).open()
         cursor = json.loads(page(host).result())['nextCursor']
         redis.kill()
         redis.start()
-        refused = wait_until(lambda: [e for e in [page(host, cursor).error()] if e['code'] == -32602],
-                             what='the store to be back')
-        assert 'again' in refused[0]['message']
+        # Its session is as gone as the cursor: the host initializes anew, and lists again.
+        wait_until(lambda: page(host, cursor).status == 404, what='the store to be back')
+        anew = hosts(gateway.server_url('up')).open()
+        refused = page(anew, cursor).error()
+        assert refused['code'] == -32602 and 'again' in refused['message']
 
 
 def test_a_gateway_without_its_store_is_not_ready_and_says_so(gateways, up):
     with Redis() as redis:
         url = redis.url
-    gateway = gateways({'up': http(up)}, store=url)
+    gateway = gateways({'up': http(up)}, store=url, peer_listen=PEERS)
     assert ready(gateway) == 'the store has not been reached yet\n'
     assert gateway.metrics()['sluice_store_up'] == 0
 
 
 def test_a_password_is_never_shown(gateways, up):
-    gateway = gateways({'up': http(up)}, store='redis://u:s3cret-of-the-store@127.0.0.1:1/0')
+    gateway = gateways({'up': http(up)}, peer_listen=PEERS,
+                       store='redis://u:s3cret-of-the-store@127.0.0.1:1/0')
     wait_until(lambda: '"store"' in gateway.log, what='a word in the log')
     assert 's3cret' not in gateway.log + gateway.admin('/metrics') + ready(gateway)

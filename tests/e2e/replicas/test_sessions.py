@@ -288,3 +288,21 @@ def test_a_call_that_ends_while_redis_is_away_is_resumed_anywhere_afterwards(cou
     assert text_of(rest[-1]) == 'done k' and up.executed['k'] == 1
     values = [json.loads(n)['progress'] for n in progress_notes(seen + rest)]
     assert values == sorted(set(values)), values
+
+
+def commands(replica):
+    """What was asked of the store, but for the replica's own lease."""
+    return {sample: value for sample, value in replica.gateway.metrics().items()
+            if sample.startswith('sluice_store_commands_total') and 'op="put"' not in sample and 'op="enlist"' not in sample}
+
+
+def test_a_short_call_in_a_known_session_asks_nothing_of_the_store(counted, clusters, hosts):
+    cluster = clusters({'up': http(counted())})
+    host = hosts(cluster.url('up')).open()
+    for replica in cluster:
+        assert text_of(at(host, replica, 'up').call('quick', '{"key":"warm"}').final()) == 'done warm'
+    before = [commands(replica) for replica in cluster]
+    assert all(before), 'nothing is counted'
+    for turn in range(30):
+        assert text_of(host.call('quick', '{"key":"k%d"}' % turn).final()) == 'done k%d' % turn
+    assert [commands(replica) for replica in cluster] == before
