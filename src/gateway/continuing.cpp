@@ -59,8 +59,9 @@ next_place(const std::string& server, const place* before, const catalog::page& 
 
 } // namespace
 
-void deliver_bad_cursor(operation& op, const base::fault& f) {
+void deliver_bad_cursor(house& in, operation& op, const base::fault& f) {
     if (f.code != base::errc::invalid_params) {
+        in.meters.cursor_refused("store_unavailable");
         deliver_error(
             op,
             mcp::code_internal,
@@ -70,6 +71,7 @@ void deliver_bad_cursor(operation& op, const base::fault& f) {
         );
         return;
     }
+    in.meters.cursor_refused(f.message);
     deliver_error(
         op,
         mcp::code_invalid_params,
@@ -80,6 +82,7 @@ void deliver_bad_cursor(operation& op, const base::fault& f) {
 
 aio::task<std::optional<position>> open_cursor(house& in, shared_operation op) {
     if (!in.pages.can_continue()) {
+        in.meters.cursor_refused("no_salt_key");
         deliver_no_salt(*op, "this gateway issued no cursors");
         co_return std::nullopt;
     }
@@ -87,7 +90,7 @@ aio::task<std::optional<position>> open_cursor(house& in, shared_operation op) {
     auto where = listing_of(in, *op);
     auto at = co_await in.pages.open(std::move(where), cursor.value_or(std::string()));
     if (!at) {
-        deliver_bad_cursor(*op, at.error());
+        deliver_bad_cursor(in, *op, at.error());
         co_return std::nullopt;
     }
     co_return std::move(*at);
@@ -100,7 +103,7 @@ std::optional<following> follow(
     auto rest = next_place(name, before, page);
     if (!rest) {
         if (rest.error().code == base::errc::invalid_params)
-            deliver_bad_cursor(op, rest.error());
+            deliver_bad_cursor(in, op, rest.error());
         else
             deliver_fault(in, op, server, rest.error());
         return std::nullopt;
@@ -125,6 +128,7 @@ seal_rest(house& in, shared_operation op, position next) {
     auto where = listing_of(in, *op);
     auto sealed = co_await in.pages.issue(std::move(where), std::move(next));
     if (!sealed) co_return sealed.error();
+    in.meters.cursor_issued();
     co_return std::optional(std::move(*sealed));
 }
 

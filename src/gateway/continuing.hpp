@@ -16,7 +16,7 @@ namespace sluice::gateway {
 
 // The position a host's cursor means; nothing when it was refused (and the host told so).
 aio::task<std::optional<position>> open_cursor(house& in, shared_operation op);
-void deliver_bad_cursor(operation& op, const base::fault& f);
+void deliver_bad_cursor(house& in, operation& op, const base::fault& f);
 
 // What follows a page of one upstream: its next place, if it has one. Nothing when the listing
 // cannot go on (and the host was told why).

@@ -138,7 +138,7 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
 aio::task<> run_union(house& in, shared_operation op, std::optional<position> from) {
     auto plan = plan_page(in, *op, std::move(from));
     if (!plan) {
-        deliver_bad_cursor(*op, plan.error());
+        deliver_bad_cursor(in, *op, plan.error());
         co_return;
     }
     co_await fetch_parts(in, op, *op->method, plan->parts);

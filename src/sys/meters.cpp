@@ -101,6 +101,19 @@ struct meters::state {
                                      .Name("sluice_questions_total")
                                      .Help("Questions of upstreams to hosts, by method and ending")
                                      .Register(registry);
+    Counter& cursors = single("sluice_cursors_issued_total", "Cursors of lists given to hosts");
+    Family<Counter>& cursor_refusals = prometheus::BuildCounter()
+                                           .Name("sluice_cursors_refused_total")
+                                           .Help("Cursors of lists that were refused, by reason")
+                                           .Register(registry);
+    Family<Counter>& output_checks = prometheus::BuildCounter()
+                                         .Name("sluice_output_checks_total")
+                                         .Help("Results held against outputSchema, by result")
+                                         .Register(registry);
+    Family<Counter>& page_lookups = prometheus::BuildCounter()
+                                        .Name("sluice_list_cache_total")
+                                        .Help("List pages looked for in the cache, by result")
+                                        .Register(registry);
     Family<Counter>& peer_family = prometheus::BuildCounter()
                                        .Name("sluice_peer_requests_total")
                                        .Help("Requests passed on to other replicas, by outcome")
@@ -224,6 +237,24 @@ void meters::refused(std::string_view reason) {
         it = state_->known_refusals.emplace(std::string(reason), &counter).first;
     }
     it->second->Increment();
+}
+
+void meters::cursor_issued() {
+    state_->cursors.Increment();
+}
+
+void meters::cursor_refused(std::string_view reason) {
+    state_->cursor_refusals.Add({{"reason", std::string(reason)}}).Increment();
+}
+
+void meters::output_checked(std::string_view server, std::string_view result) {
+    state_->output_checks.Add({{"server", std::string(server)}, {"result", std::string(result)}}
+    ).Increment();
+}
+
+void meters::page_looked_up(std::string_view server, std::string_view result) {
+    state_->page_lookups.Add({{"server", std::string(server)}, {"result", std::string(result)}}
+    ).Increment();
 }
 
 void meters::peer_asked(std::string_view outcome, double seconds) {

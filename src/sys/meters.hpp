@@ -52,6 +52,13 @@ public:
     void stray_answer(); // of a host, to no open question: late, double or made up
     void refused(std::string_view reason); // requests refused before an operation began
 
+    void cursor_issued();
+    void cursor_refused(std::string_view reason); // the host was told to list again, or to wait
+    // A tool's result held against its schema: "ok", "violation", or "unchecked".
+    void output_checked(std::string_view server, std::string_view result);
+    // A list page looked for in the store: "hit", "miss", or "joined" another's request.
+    void page_looked_up(std::string_view server, std::string_view result);
+
     // A request to another replica: its outcome, and how long its answer's head took.
     void peer_asked(std::string_view outcome, double seconds);
     void peer_refused(std::string_view reason); // what came to peer_listen and was not believed

@@ -207,3 +207,12 @@ def test_another_salt_makes_a_cursor_worthless_and_an_older_one_still_opens(up, 
     # Positions are kept in the store, which a process in memory does not share: opened, then not found.
     final = page(both, cursor=cursor).final()
     assert '"result"' in final or '-32602' in final
+
+
+def test_metrics_count_cursors_given_and_refused(gateway, host):
+    cursor = json.loads(page(host).result())['nextCursor']
+    page(host, cursor=cursor).result()
+    message_error(page(host, cursor='garbage'), code=-32602)
+    metrics = gateway.metrics()
+    assert metrics['sluice_cursors_issued_total'] == 2
+    assert metrics['sluice_cursors_refused_total{reason="invalid"}'] == 1

@@ -1,5 +1,6 @@
 """HAProxy before the replicas: round robin by request, no stickiness, a request that found nobody goes to the
-next one, and who fails /readyz gets none."""
+next one, and who fails /readyz gets none. It sends on what it has at once (http-no-delay): else it gathers the
+small chunks of a stream for up to 200 ms, and npm SDK v1 loses progress that comes in one read with its answer."""
 import os
 import tempfile
 
@@ -13,6 +14,7 @@ global
   nbthread 1
 defaults
   mode http
+  option http-no-delay
   option redispatch 1
   retries 3
   retry-on conn-failure
