@@ -91,6 +91,7 @@ private:
         std::list<aio::signal_flag> waiting; // for the opening to end
         std::string handle;                  // of the link, as the record has it; empty = not there
         bool claims_standing = false;
+        bool claiming = false;
         bool declares = false; // capabilities that let it ask the host
         std::shared_ptr<hearing> ear;
         std::shared_ptr<const net::fields> headers; // of the request that opened it
@@ -117,6 +118,8 @@ private:
     aio::task<> publish_again(shared_slot s);
     void open_standing(const shared_slot& s);
     aio::task<> claim_standing(shared_slot s);
+    aio::task<std::string> try_to_claim(shared_slot s);
+    aio::task<> outwait(std::string holder);
     aio::task<> release_standing(shared_slot s);
     aio::task<> close_here(bool for_all);
     static aio::task<> close_link(shared_link link);

@@ -12,6 +12,8 @@ namespace {
 
 // How long the calls of an upstream session that lost a race have to end by themselves.
 constexpr auto last_calls = std::chrono::minutes(1);
+// How often a replica that would listen asks whether the one that does still wants to.
+constexpr auto claim_again = std::chrono::seconds(30);
 
 } // namespace
 
@@ -121,20 +123,46 @@ void session_links::open_standing(const shared_slot& s) {
 // One replica listens to an upstream session; when it is gone, the next that would takes over.
 aio::task<> session_links::claim_standing(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
+    if (s->claiming) co_return;
+    s->claiming = true;
+    while (!closing_ && s->link && s->link->usable()) {
+        auto holder = co_await try_to_claim(s);
+        if (s->claims_standing) break;
+        co_await outwait(std::move(holder));
+    }
+    s->claiming = false;
+    if (s->claims_standing && s->link && s->link->usable() && !closing_) s->link->open_standing();
+}
+
+// Who has it, if not this replica now; empty where the store does not say.
+aio::task<std::string> session_links::try_to_claim(shared_slot s) {
     auto& store = in_.sessions.kept()->store();
     auto key = session::records::record_key(host_.who().key);
     auto field = field_of("get", *s->of);
     auto other = co_await store.set_new(key, field, in_.replicas.self());
-    if (!other) co_return;
-    bool mine = !*other || **other == in_.replicas.self();
+    if (!other) co_return std::string();
+    bool mine = !*other || in_.replicas.is_me(**other);
     if (!mine) {
         bool dead = co_await in_.replicas.may_take_over(**other);
-        if (!dead) co_return;
-        auto taken = co_await store.set_if(key, field, **other, in_.replicas.self());
-        mine = taken && *taken;
+        if (dead) {
+            auto taken = co_await store.set_if(key, field, **other, in_.replicas.self());
+            mine = taken && *taken;
+        }
     }
     s->claims_standing = mine;
-    if (mine && s->link && s->link->usable() && !closing_) s->link->open_standing();
+    co_return mine ? std::string() : std::move(**other);
+}
+
+// Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.
+aio::task<> session_links::outwait(std::string holder) {
+    auto until = aio::clock::now() + claim_again;
+    auto pace = std::max<aio::duration>(in_.replicas.lease() / 3, std::chrono::milliseconds(200));
+    while (!closing_ && aio::clock::now() < until) {
+        co_await aio::pause(pace);
+        if (closing_ || holder.empty()) break;
+        auto alive = co_await in_.replicas.find(holder);
+        if (!alive && alive.error().code == base::errc::not_found) break;
+    }
 }
 
 aio::task<> session_links::release_standing(shared_slot s) {

@@ -83,6 +83,9 @@ bool session_links::worth_listening(const slot& s) const {
     if (logs && !host_.log_level().empty()) return true;
     constexpr std::array<std::string_view, 3> kinds = {"tools", "prompts", "resources"};
     bool host_listens = listening_ || host_.who().one_stream;
+    // Another replica may have subscribed, and may be gone.
+    bool updates = host_.is_kept() && has_flag(can, "resources", "subscribe");
+    if (host_listens && updates) return true;
     return host_listens && std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) {
                return has_flag(can, kind, "listChanged");
            });
