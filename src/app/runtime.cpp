@@ -4,6 +4,7 @@
 #include "app/config_checks.hpp"
 #include "app/gauges.hpp"
 #include "base/text.hpp"
+#include "gateway/links.hpp"
 #include "state/redis.hpp"
 #include "sys/log.hpp"
 #include "sys/random.hpp"
@@ -222,6 +223,9 @@ base::result<void> runtime::start() {
 }
 
 void runtime::listen_to_store() {
+    sessions_.attach_to_each([this](session::session& host) {
+        return std::make_unique<gateway::session_links>(grounds_, host);
+    });
     store_->on_word(
         [this](std::string_view channel, std::string_view word) { sessions_.heard(channel, word); },
         [this] { sessions_.doubt_all(); }
@@ -239,13 +243,15 @@ aio::task<> runtime::share_salt() {
     co_await aio::keep_running_when_cancelled();
     constexpr auto life = std::chrono::hours(24 * 30);
     constexpr auto again = std::chrono::milliseconds(200);
-    constexpr auto renewal = std::chrono::hours(1);
+    constexpr auto renewal = std::chrono::minutes(1);
     auto mine = sys::random_id(32);
     while (!chores_.stopping()) {
         auto other = co_await store_->put_new("salt", mine, life);
         if (other && !ids_.can_seal()) {
+            // The one in force is offered again should the store lose it.
+            if (*other) mine = **other;
             std::vector<base::secret> salts;
-            salts.emplace_back(*other ? **other : mine);
+            salts.emplace_back(mine);
             ids_ = sys::sealer(salts);
         }
         if (other) [[maybe_unused]]

@@ -252,8 +252,7 @@ aio::task<> serve_events(
     name_stream(*host, *from);
     std::string prime;
     // A resumed R4 stream begins with an id, or stock clients lose their place.
-    if (mcp::allows_priming(rules.revision))
-        prime = priming(*from, resumed ? after : 0, rules.front.retry);
+    if (mcp::allows_priming(rules.revision)) prime = priming(*from, after, rules.front.retry);
     co_await run_events(http, from, std::move(prime), std::move(rules));
     host->touch();
 }

@@ -36,6 +36,8 @@ struct refusal {
 refusal because(int status, std::string text, std::string id = {});
 // The same, and when the store was away a 503 that says so and when to try again.
 refusal because_away(const base::fault& f, std::string id);
+// Unknown, ended, another key's and another endpoint's are one answer.
+base::fault no_such_session(endpoint at);
 // With the fault's own status and reason; the code is the caller's.
 refusal because(const base::fault& f, std::string id = {});
 

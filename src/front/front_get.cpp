@@ -68,10 +68,11 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
 
 aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session host) {
     auto& in = through_.in();
-    auto standing = co_await gateway::open_standing(in, host);
+    auto standing = co_await gateway::open_standing(in, host, false);
     if (!standing) {
         auto why = because_away(standing.error(), std::string());
         if (standing.error().code == base::errc::conflict) why.status = 409;
+        if (standing.error().code == base::errc::not_found) why = because(no_such_session(v.at));
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
@@ -79,7 +80,7 @@ aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session h
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     auto from = (*standing)->next_unsent() - 1;
     co_await serve_events(http, host, *standing, from, false, std::move(rules));
-    co_await gateway::leave_standing(in, host);
+    gateway::leave_standing(host);
 }
 
 // The rest of a stream whose connection broke, from the event after that id.
@@ -89,7 +90,12 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
     auto handle = place ? host->handle_in(place->handle) : std::nullopt;
     base::result<std::shared_ptr<session::stream>> found =
         base::fault(base::errc::not_found, "no such stream");
-    if (handle) found = co_await gateway::open_rest(through_.in(), host, *handle);
+    bool standing = handle && *handle == session::standing_handle;
+    if (standing) {
+        found = co_await gateway::open_standing(through_.in(), host, true);
+    } else if (handle) {
+        found = co_await gateway::open_rest(through_.in(), host, *handle);
+    }
     if (!found) {
         auto why = because_away(found.error(), std::string());
         if (found.error().code == base::errc::not_found) {
@@ -115,8 +121,10 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
         co_return;
     }
     announced reader(host, *handle);
+    if (standing) through_.listens(*host);
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     co_await serve_events(http, host, stream, place->position, true, std::move(rules));
+    if (standing) gateway::leave_standing(host);
 }
 
 } // namespace sluice::front

@@ -6,6 +6,13 @@ namespace sluice::front {
 
 namespace {
 
+bool can_be_a_sessions(std::string_view version) {
+    auto known = mcp::parse_revision(version);
+    return known && *known <= mcp::latest_legacy;
+}
+
+} // namespace
+
 // Unknown, ended, another key's and another endpoint's are one answer.
 base::fault no_such_session(endpoint at) {
     auto text = at == endpoint::sse_messages
@@ -14,16 +21,16 @@ base::fault no_such_session(endpoint at) {
     return {base::errc::not_found, text, 404};
 }
 
-bool can_be_a_sessions(std::string_view version) {
-    auto known = mcp::parse_revision(version);
-    return known && *known <= mcp::latest_legacy;
-}
-
-} // namespace
-
 refusal because_away(const base::fault& f, std::string id) {
-    bool away = f.code == base::errc::unreachable || f.code == base::errc::timeout;
+    bool away = f.code == base::errc::unreachable || f.code == base::errc::timeout ||
+                f.code == base::errc::protocol || f.code == base::errc::internal;
     if (!away) return because(f, std::move(id));
+    if (f.http_status != 0) { // said by us, of a peer
+        auto why = because(f, std::move(id));
+        why.code = mcp::code_internal;
+        why.retry_after = 1;
+        return why;
+    }
     auto why = because(
         503, "the gateway's store of sessions is away; try again in a moment", std::move(id)
     );
@@ -105,9 +112,15 @@ front::adopt(net::exchange& http, visit& v, std::string token, std::string id, s
         co_return nullptr;
     }
     if (!known->home.empty()) {
-        auto moved = co_await serve_at_home(http, v, *known, token, std::move(body));
+        auto moved = co_await serve_at_home(http, v, *known, token, body);
         if (!moved) co_return nullptr;
         known = co_await through_.in().sessions.adopt(std::move(token), v.who->id);
+    }
+    // Another replica was quicker to become it; a stream that died has no other.
+    bool moved_elsewhere = known && !known->home.empty() && !known->one_stream;
+    if (moved_elsewhere) {
+        co_await pass_on(http, v, std::move(known->home), std::move(body));
+        co_return nullptr;
     }
     auto here = known ? std::move(known->here) : nullptr;
     if (here && serves(*here, v)) co_return here;
@@ -124,13 +137,19 @@ aio::task<base::result<void>> front::hand_over(
         if (!found) co_return found.error();
         to = std::move(*found);
     }
-    base::fault unheard(base::errc::unreachable, "another replica did not take it");
+    base::fault unheard(
+        base::errc::unreachable,
+        "another replica of the gateway did not take it; send it again",
+        503
+    );
     if (!to.here) {
         auto told = co_await tell(head, v, std::move(to.replica), m->bytes);
         if (!told) co_return unheard;
         co_return base::result<void>();
     }
-    through_.take(*host, *m);
+    // Sent to everyone it is stray at most once: where the host brought it.
+    bool not_here = v.forwarded && m->is_response() && !through_.waits_for(*host, *m);
+    if (!not_here) through_.take(*host, *m);
     if (!to.everyone) co_return base::result<void>();
     auto all = co_await tell_others(head, v, m->bytes);
     if (all.acknowledged < all.asked) co_return unheard;

@@ -163,15 +163,24 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
     if (!owner) co_return owner.error();
     addressee out;
     if (!*owner) {
-        out.everyone = cancels;
+        // Not written down, or not any more: whoever has it takes it, and nobody else.
+        out.everyone = true;
         co_return out;
     }
     if (in_.replicas.is_me(**owner)) co_return here;
     auto alive = co_await in_.replicas.find(**owner);
-    if (!alive && alive.error().code == base::errc::not_found) co_return here;
+    if (!alive && alive.error().code == base::errc::not_found) {
+        out.everyone = true;
+        co_return out;
+    }
     out.here = false;
     out.replica = std::move(**owner);
     co_return out;
+}
+
+bool gateway::waits_for(session::session& host, const wire::message& response) const {
+    auto id = response.id_token();
+    return id && host.questions().has(*id);
 }
 
 void gateway::take(session::session& host, const wire::message& message) {

@@ -70,6 +70,7 @@ public:
     };
     aio::task<base::result<addressee>>
     addressee_of(std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m);
+    bool waits_for(session::session& host, const wire::message& response) const;
     // A notification or a response of the host, for this replica.
     void take(session::session& host, const wire::message& message);
 

@@ -137,6 +137,7 @@ aio::task<> session_links::close(bool for_all, state::fields record) {
     closing_ = true;
     chores_.stop();
     co_await chores_.join();
+    if (for_all) co_await wait_for_others(record);
     co_await close_here(for_all);
     if (for_all) co_await close_left(std::move(record));
 }

@@ -118,11 +118,13 @@ private:
     aio::task<> publish_again(shared_slot s);
     void open_standing(const shared_slot& s);
     aio::task<> claim_standing(shared_slot s);
+    aio::task<> take_up_all();
     aio::task<std::string> try_to_claim(shared_slot s);
     aio::task<> outwait(std::string holder);
     aio::task<> release_standing(shared_slot s);
     aio::task<> close_here(bool for_all);
     static aio::task<> close_link(shared_link link);
+    aio::task<> wait_for_others(const state::fields& record);
     aio::task<> close_left(state::fields record);
     shared_slot slot_of(const shared_served& server);
     const slot* find_slot(const served& server) const;

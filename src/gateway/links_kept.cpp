@@ -6,11 +6,14 @@
 #include "gateway/replicas.hpp"
 #include "sys/digest.hpp"
 
+#include <algorithm>
+
 namespace sluice::gateway {
 
 namespace {
 
 // How long the calls of an upstream session that lost a race have to end by themselves.
+constexpr auto others_call_off = std::chrono::milliseconds(500);
 constexpr auto last_calls = std::chrono::minutes(1);
 // How often a replica that would listen asks whether the one that does still wants to.
 constexpr auto claim_again = std::chrono::seconds(30);
@@ -97,6 +100,10 @@ aio::task<> session_links::publish_again(shared_slot s) {
     auto key = session::records::record_key(host_.who().key);
     auto field = field_of("up", *s->of);
     auto handle = link->handle();
+    if (s->handle.empty()) { // it was opened while the store was away
+        [[maybe_unused]] auto stands = co_await publish(s, link);
+        co_return;
+    }
     auto replaced = co_await store.set_if(key, field, s->handle, handle);
     if (!replaced) co_return;
     if (*replaced) {
@@ -118,6 +125,26 @@ void session_links::open_standing(const shared_slot& s) {
         return;
     }
     chores_.spawn(claim_standing(s));
+}
+
+// The host listens here: what other replicas have opened for it is heard from here too, should
+// nobody hear it.
+aio::task<> session_links::take_up_all() {
+    co_await aio::keep_running_when_cancelled();
+    auto record =
+        co_await in_.sessions.kept()->store().read(session::records::record_key(host_.who().key));
+    if (!record || !*record) co_return;
+    auto servers = in_.newest;
+    for (const auto& server : servers) {
+        auto field = field_of("up", *server);
+        bool open = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
+            return one.first == field && !one.second.empty();
+        });
+        if (!open || closing_) continue;
+        auto until = aio::clock::now() + server->settings().initialize_timeout;
+        // Its own calls will tell what is wrong with it.
+        [[maybe_unused]] auto taken_up = co_await ensure(server, nullptr, until);
+    }
 }
 
 // One replica listens to an upstream session; when it is gone, the next that would takes over.
@@ -171,6 +198,15 @@ aio::task<> session_links::release_standing(shared_slot s) {
     auto key = session::records::record_key(host_.who().key);
     [[maybe_unused]] auto released =
         co_await store.set_if(key, field_of("get", *s->of), in_.replicas.self(), std::string());
+}
+
+// Other replicas have just heard that the session has ended: their calls are called off upstream
+// before the upstream's session goes.
+aio::task<> session_links::wait_for_others(const state::fields& record) {
+    bool elsewhere = std::any_of(record.begin(), record.end(), [&](const auto& one) {
+        return one.first.starts_with("call:") && !in_.replicas.is_me(one.second);
+    });
+    if (elsewhere) co_await aio::pause(others_call_off);
 }
 
 // Upstream sessions that other replicas opened and this one has not taken up.

@@ -156,11 +156,15 @@ aio::task<bool> take_over_orphan(
     std::shared_ptr<session::stream> into
 ) {
     auto at = host->place_of_log(into->handle());
-    auto log = std::make_unique<session::journal>(
-        host->get_executor(), host->kept()->store(), std::move(at)
-    );
+    auto log = host->make_journal(std::move(at));
     auto taken = co_await log->take_over(from.epoch());
     if (!taken) co_return false;
+    // What the dead one wrote after our last look; from now on it can write no more.
+    for (int tries = 0; tries < 3; ++tries) {
+        auto read = co_await from.pull(aio::clock::now());
+        if (read) break;
+    }
+    if (from.has_ended()) co_return true;
     auto answered = co_await answered_in(*host, from.key());
     into->keep_on(std::move(log));
     auto asked = left_questions(from);

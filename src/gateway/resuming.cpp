@@ -1,5 +1,6 @@
 #include "gateway/resuming.hpp"
 
+#include "aio/within.hpp"
 #include "base/text.hpp"
 #include "gateway/orphans.hpp"
 #include "gateway/replicas.hpp"
@@ -14,6 +15,7 @@ constexpr auto linger = std::chrono::seconds(30);
 constexpr auto look_every = std::chrono::seconds(1);
 
 const std::string standing_handle(session::standing_handle);
+const std::string standing_field = "standing"; // of the session's record
 
 // Copies until the log ends or nobody reads the copy any more.
 aio::task<> follow(
@@ -71,7 +73,8 @@ aio::task<base::result<std::shared_ptr<session::stream>>> open_copy(
 aio::task<base::result<std::shared_ptr<session::stream>>>
 open_rest(house& in, std::shared_ptr<session::session> host, std::string handle) {
     auto here = host->find_stream(handle);
-    if (here) co_return here;
+    if (here && !here->is_fenced()) co_return here;
+    if (here) host->drop_stream(*here);
     if (!host->is_kept()) co_return base::fault(base::errc::not_found, "no such stream");
     // All of it: a host may come back to this copy from an earlier place than the one it names now.
     auto copy = co_await open_copy(in, std::move(host), std::move(handle), 0);
@@ -82,43 +85,79 @@ open_rest(house& in, std::shared_ptr<session::session> host, std::string handle)
     co_return copy;
 }
 
-aio::task<base::result<std::shared_ptr<session::stream>>>
-open_standing(house& in, std::shared_ptr<session::session> host) {
-    base::fault taken(base::errc::conflict, "this session has an open GET stream already");
-    if (!host->is_kept()) {
-        host->standing();
-        auto local = host->find_stream(session::standing_handle);
-        if (local->attached()) co_return taken;
-        co_return local;
-    }
+namespace {
+
+// Holds the session's place for one that opens the standing stream here; awaits lie between looking
+// and taking.
+class opening {
+public:
+    explicit opening(session::session& host) : host_(host) { host_.opens_standing = true; }
+    opening(const opening&) = delete;
+    opening& operator=(const opening&) = delete;
+    ~opening() { host_.opens_standing = false; }
+
+private:
+    session::session& host_;
+};
+
+// Whether this replica is now the one where the standing stream is read. `by_id` = the host comes
+// back to it: the connection it had before is gone, wherever that is noticed last.
+aio::task<base::result<bool>>
+claim_reading(house& in, std::shared_ptr<session::session> host, bool by_id) {
     auto& store = host->kept()->store();
     auto record = session::records::record_key(host->who().key);
-    std::string field = "standing";
-    auto other = co_await store.set_new(record, field, in.replicas.self());
+    auto other = co_await store.set_new(record, standing_field, in.replicas.self());
     if (!other) co_return other.error();
-    if (*other) {
-        bool free = false;
-        if (in.replicas.is_me(**other)) {
-            auto local = host->find_stream(session::standing_handle);
-            free = !local || !local->attached();
-        } else {
-            free = co_await in.replicas.may_take_over(**other);
-        }
-        if (!free) co_return taken;
-        auto mine = co_await store.set_if(record, field, **other, in.replicas.self());
-        if (!mine || !*mine) co_return taken;
+    if (!*other || in.replicas.is_me(**other)) co_return true;
+    bool free = by_id;
+    if (!free) free = co_await in.replicas.may_take_over(**other);
+    if (!free) co_return false;
+    auto mine = co_await store.set_if(record, standing_field, **other, in.replicas.self());
+    co_return mine;
+}
+
+// Until it is done: a claim that stays would keep the host from listening anywhere else.
+aio::task<> release_reading(std::shared_ptr<session::session> host, std::string replica) {
+    co_await aio::keep_running_when_cancelled();
+    auto record = session::records::record_key(host->who().key);
+    while (!host->is_ending()) {
+        auto local = host->find_stream(session::standing_handle);
+        if (host->opens_standing || (local && local->attached())) co_return;
+        auto left =
+            co_await host->kept()->store().set_if(record, standing_field, replica, std::string());
+        if (left) co_return;
+        co_await aio::pause(look_every);
     }
+}
+
+} // namespace
+
+aio::task<base::result<std::shared_ptr<session::stream>>>
+open_standing(house& in, std::shared_ptr<session::session> host, bool by_id) {
+    base::fault taken(base::errc::conflict, "this session has an open GET stream already");
     auto local = host->find_stream(session::standing_handle);
-    if (local && !local->attached()) co_return local;
+    if (host->opens_standing || (!by_id && local && local->attached())) co_return taken;
+    if (!host->is_kept()) {
+        host->standing();
+        co_return host->find_stream(session::standing_handle);
+    }
+    opening now(*host);
+    auto mine = co_await claim_reading(in, host, by_id);
+    if (!mine) co_return mine.error();
+    if (!*mine) co_return taken;
+    local = host->find_stream(session::standing_handle);
+    if (local) co_return local;
     auto log = session::records::log_key(host->who().key, session::standing_handle);
-    auto read = co_await store.read_field(std::move(log), "read");
+    auto read = co_await host->kept()->store().read_field(std::move(log), "read");
     auto position = read && *read ? base::parse_unsigned(**read).value_or(0) : 0;
-    auto copy = co_await open_copy(in, std::move(host), standing_handle, position);
+    if (by_id) position = 0; // the host says where it stands, perhaps further back
+    auto copy = co_await open_copy(in, host, standing_handle, position);
+    if (!copy) host->spawn(release_reading(host, in.replicas.self()));
     co_return copy;
 }
 
-aio::task<> leave_standing([[maybe_unused]] house& in, std::shared_ptr<session::session> host) {
-    if (!host->is_kept()) co_return;
+void leave_standing(std::shared_ptr<session::session> host) {
+    if (!host->is_kept() || host->is_ending()) return;
     auto local = host->find_stream(session::standing_handle);
     auto at = host->place_of_log(session::standing_handle);
     if (local) {
@@ -129,10 +168,7 @@ aio::task<> leave_standing([[maybe_unused]] house& in, std::shared_ptr<session::
         what.ttl = at.ttl;
         host->kept()->store().post(std::move(what), {});
     }
-    auto record = session::records::record_key(host->who().key);
-    [[maybe_unused]] auto left = co_await host->kept()->store().set_if(
-        std::move(record), "standing", at.owner, std::string()
-    );
+    host->spawn(release_reading(host, at.owner));
 }
 
 void announce_reader(const session::session& host, std::string_view handle, bool reads) {

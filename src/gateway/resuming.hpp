@@ -21,10 +21,11 @@ aio::task<base::result<std::shared_ptr<session::stream>>>
 open_rest(house& in, std::shared_ptr<session::session> host, std::string handle);
 
 // The standing stream, from what nobody has read yet. errc::conflict while another GET of the
-// session, on whatever replica, reads it. Give it back with leave_standing when the GET ends.
+// session, on whatever replica, reads it; not so when the host comes back with an event id of it.
+// Give it back with leave_standing when the GET ends.
 aio::task<base::result<std::shared_ptr<session::stream>>>
-open_standing(house& in, std::shared_ptr<session::session> host);
-aio::task<> leave_standing(house& in, std::shared_ptr<session::session> host);
+open_standing(house& in, std::shared_ptr<session::session> host, bool by_id);
+void leave_standing(std::shared_ptr<session::session> host);
 
 // Tells all replicas that this one reads the stream now (others stop), or does no more.
 void announce_reader(const session::session& host, std::string_view handle, bool reads);

@@ -94,6 +94,7 @@ bool session_links::worth_listening(const slot& s) const {
 void session_links::listen() {
     listening_ = true;
     listen_where_worth();
+    if (host_.is_kept()) chores_.spawn(take_up_all());
 }
 
 void session_links::listen_for_level() {

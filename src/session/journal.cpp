@@ -1,9 +1,10 @@
 #include "session/journal.hpp"
 
+#include "aio/nursery.hpp"
+#include "aio/within.hpp"
 #include "base/text.hpp"
 
-#include <boost/asio/post.hpp>
-
+#include <algorithm>
 #include <utility>
 
 namespace sluice::session {
@@ -13,6 +14,10 @@ namespace {
 // By event_kind. Finals and questions are the kinds that a log keeps whatever its bounds.
 constexpr std::string_view kinds = "nqpfz";
 constexpr std::string_view more = "more";
+
+constexpr auto try_again = std::chrono::milliseconds(250);
+// How long a writer goes on trying when the stream it writes for is gone.
+constexpr auto last_tries = std::chrono::seconds(30);
 
 } // namespace
 
@@ -58,72 +63,165 @@ ending ending_in(std::string_view word) {
     return ending::none;
 }
 
-journal::journal(aio::executor ex, state::store& store, journal_place at)
-    : ex_(ex), store_(store), at_(std::move(at)), self_(std::make_shared<journal*>(this)) {}
+struct journal::desk {
+    desk(aio::executor on, state::store& to, journal_place place)
+        : ex(on), store(to), at(std::move(place)) {}
+
+    aio::executor ex;
+    state::store& store;
+    journal_place at;
+    std::uint64_t epoch = 0;
+    bool opened = false; // epoch counts
+    bool fenced = false;
+    bool writing = false;
+    bool renew = false;
+    state::log_append pending;
+    aio::instant give_up = aio::never;
+    std::function<void()> tell_fenced;
+    std::list<aio::signal_flag> waiting; // for the writer to have nothing left
+
+    bool has_work() const {
+        return !fenced && opened && (renew || !pending.entries.empty() || !pending.set.empty());
+    }
+    void end_fenced() {
+        fenced = true;
+        pending = {};
+        if (tell_fenced) tell_fenced();
+    }
+    // While nothing can be written the oldest leave, as they would leave the log.
+    void bound() {
+        auto& kept = at.bounds.kept_kinds;
+        while (pending.entries.size() > at.bounds.entries) {
+            auto oldest =
+                std::find_if(pending.entries.begin(), pending.entries.end(), [&](const auto& e) {
+                    return kept.find(e.kind) == kept.npos;
+                });
+            if (oldest == pending.entries.end()) break;
+            pending.entries.erase(oldest);
+        }
+    }
+    state::log_append take() {
+        auto what = std::exchange(pending, {});
+        renew = false;
+        what.key = at.key;
+        what.epoch = epoch;
+        what.bounds = at.bounds;
+        what.ttl = at.ttl;
+        what.channel = at.key;
+        what.word = more;
+        return what;
+    }
+    // What could not be written stands before what came meanwhile.
+    void put_back(state::log_append what) {
+        auto newer = std::exchange(pending.entries, std::move(what.entries));
+        for (auto& e : newer)
+            pending.entries.push_back(std::move(e));
+        for (auto& old : what.set) {
+            bool newer_stands =
+                std::any_of(pending.set.begin(), pending.set.end(), [&](const auto& one) {
+                    return one.first == old.first;
+                });
+            if (!newer_stands) pending.set.push_back(std::move(old));
+        }
+        renew = true;
+        bound();
+    }
+};
+
+journal::journal(launcher launch, aio::executor ex, state::store& store, journal_place at)
+    : launch_(std::move(launch)), desk_(std::make_shared<desk>(ex, store, std::move(at))) {}
 
 journal::~journal() {
-    flush();
-    *self_ = nullptr;
+    desk_->tell_fenced = {};
+    desk_->give_up = aio::clock::now() + last_tries;
+    if (!desk_->opened) desk_->pending = {};
+}
+
+bool journal::is_fenced() const {
+    return desk_->fenced;
+}
+
+void journal::on_fenced(std::function<void()> tell) {
+    desk_->tell_fenced = std::move(tell);
 }
 
 aio::task<base::result<void>>
 journal::open(const std::deque<event>& so_far, state::fields record, ending how) {
+    auto d = desk_;
     if (how != ending::none) record.emplace_back(ended_field, word_for(how));
     for (const auto& e : so_far)
-        pending_.entries.push_back(entry_of(e));
-    auto made = co_await store_.open_log(at_.key, at_.owner, std::move(record), at_.ttl);
+        d->pending.entries.push_back(entry_of(e));
+    auto made = co_await d->store.open_log(d->at.key, d->at.owner, std::move(record), d->at.ttl);
     // An attempt of before whose answer was lost: the handle is nobody else's.
     if (!made && made.error().code == base::errc::conflict)
-        made = co_await store_.adopt_log(at_.key, 1, at_.owner);
+        made = co_await d->store.adopt_log(d->at.key, 1, d->at.owner);
     if (!made) co_return made.error();
-    epoch_ = *made;
+    d->epoch = *made;
+    d->opened = true;
     bool there = co_await secure(aio::clock::now() + std::chrono::seconds(1));
     if (!there) co_return base::fault(base::errc::unreachable, "the store is away");
     co_return base::result<void>();
 }
 
 aio::task<base::result<void>> journal::take_over(std::uint64_t epoch) {
-    auto taken = co_await store_.adopt_log(at_.key, epoch, at_.owner);
+    auto d = desk_;
+    auto taken = co_await d->store.adopt_log(d->at.key, epoch, d->at.owner);
     if (!taken) co_return taken.error();
-    epoch_ = *taken;
+    d->epoch = *taken;
+    d->opened = true;
     co_return base::result<void>();
 }
 
-void journal::flush_soon() {
-    if (std::exchange(flushing_, true)) return;
-    aio::asio::post(ex_, [self = self_] {
-        if (*self != nullptr) (*self)->flush();
-    });
+void journal::share() {
+    desk_->epoch = state::anyone;
+    desk_->opened = true;
 }
 
-void journal::flush() {
-    flushing_ = false;
-    auto what = std::exchange(pending_, {});
-    bool nothing = what.entries.empty() && what.set.empty();
-    if (nothing || epoch_ == 0 || *fenced_) return;
-    what.key = at_.key;
-    what.epoch = epoch_;
-    what.bounds = at_.bounds;
-    what.ttl = at_.ttl;
-    what.channel = at_.key;
-    what.word = more;
-    store_.post(std::move(what), [fenced = fenced_, told = told_](const base::fault& why) {
-        if (why.code != base::errc::fenced || std::exchange(*fenced, true)) return;
-        if (told->fenced) told->fenced();
-    });
+void journal::write_soon() {
+    if (desk_->writing || !desk_->has_work()) return;
+    desk_->writing = true;
+    launch_(write_out(desk_));
+}
+
+aio::task<> journal::write_out(std::shared_ptr<desk> d) {
+    co_await aio::keep_running_when_cancelled();
+    while (d->has_work()) {
+        auto what = d->take();
+        auto sent = what;
+        auto done = co_await d->store.append(std::move(sent));
+        if (done) continue;
+        auto code = done.error().code;
+        if (code == base::errc::fenced) {
+            d->end_fenced();
+            break;
+        }
+        // Gone with its time, or larger than the store takes: nobody can read it any more.
+        bool lost = code == base::errc::not_found || code == base::errc::too_large;
+        if (lost) continue;
+        d->put_back(std::move(what));
+        co_await aio::pause(try_again);
+        auto state = co_await aio::asio::this_coro::cancellation_state;
+        bool stopped = state.cancelled() != aio::asio::cancellation_type::none;
+        if (stopped || aio::clock::now() >= d->give_up) break;
+    }
+    d->writing = false;
+    for (auto& one : d->waiting)
+        one.wake();
 }
 
 void journal::wrote(const event& e, state::fields with) {
-    pending_.entries.push_back(entry_of(e));
+    if (desk_->fenced) return;
+    desk_->pending.entries.push_back(entry_of(e));
+    desk_->bound();
     set(std::move(with));
 }
 
 void journal::set(state::fields record) {
     for (auto& fact : record) {
-        std::erase_if(pending_.set, [&](const auto& old) { return old.first == fact.first; });
-        pending_.set.push_back(std::move(fact));
+        std::erase_if(desk_->pending.set, [&](const auto& old) { return old.first == fact.first; });
+        desk_->pending.set.push_back(std::move(fact));
     }
-    flush_soon();
+    write_soon();
 }
 
 void journal::ended(ending how) {
@@ -132,10 +230,22 @@ void journal::ended(ending how) {
     set(std::move(record));
 }
 
+void journal::keep_alive() {
+    desk_->renew = true;
+    write_soon();
+}
+
 aio::task<bool> journal::secure(aio::instant until) {
-    flush();
-    auto settled = co_await store_.settle(until);
-    co_return settled.ok() && !*fenced_;
+    auto d = desk_;
+    write_soon();
+    if (!d->writing) co_return !d->has_work() && !d->fenced;
+    d->waiting.emplace_back(d->ex);
+    auto mine = std::prev(d->waiting.end());
+    bool woken = true;
+    while (d->writing && woken)
+        woken = co_await mine->wait(until);
+    d->waiting.erase(mine);
+    co_return !d->writing && !d->has_work() && !d->fenced;
 }
 
 } // namespace sluice::session

@@ -1,10 +1,12 @@
 // The log of one stream in the store, written by the replica that runs its call: what the stream
-// takes is appended in order, that of one turn of the loop together, and not waited for; who sends
-// a result or a question on waits until all of it is there (secure). Another replica reads it on a
+// takes is appended in order, one append under way at a time and all that came meanwhile in the
+// next; who sends a result or a question on waits until it is there (secure). While the store is
+// away what is not written waits, within the log's own bounds. Another replica reads the log on a
 // resume, or goes on with it when this one is dead; from then on nothing of ours is written any
 // more. Decisions 4, 5 and 6.
 #pragma once
 
+#include "aio/channel.hpp"
 #include "aio/task.hpp"
 #include "base/result.hpp"
 #include "session/event.hpp"
@@ -13,6 +15,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,9 +31,13 @@ struct journal_place {
 
 class journal {
 public:
-    journal(aio::executor ex, state::store& store, journal_place at);
+    // Launches a coroutine that writes what is there and ends; its owner joins it.
+    using launcher = std::function<void(aio::task<>)>;
+
+    journal(launcher launch, aio::executor ex, state::store& store, journal_place at);
     journal(const journal&) = delete;
     journal& operator=(const journal&) = delete;
+    // What is not written yet is, unless the store stays away.
     ~journal();
 
     // Makes the log with what there is so far. A fault: it is not kept, and nothing is written.
@@ -38,34 +45,28 @@ public:
     open(const std::deque<event>& so_far, state::fields record, ending how);
     // Goes on with a log whose owner is dead, `epoch` being his. errc::fenced: another is quicker.
     aio::task<base::result<void>> take_over(std::uint64_t epoch);
+    // Writes into a log that any replica writes into; positions are the store's to give.
+    void share();
 
     void wrote(const event& e, state::fields with);
     void set(state::fields record);
     void ended(ending how);
-    // Waits until everything written so far is in the store; false when it is away.
+    // Nothing new, but the log lives on: a call may be silent for longer than its log is kept.
+    void keep_alive();
+    // Waits until everything so far is in the store; false when that did not come about by `until`.
     aio::task<bool> secure(aio::instant until);
     // Another replica has taken the log over.
-    bool is_fenced() const { return *fenced_; }
-    void on_fenced(std::function<void()> tell) { told_->fenced = std::move(tell); }
+    bool is_fenced() const;
+    void on_fenced(std::function<void()> tell);
 
 private:
-    struct hooks {
-        std::function<void()> fenced;
-    };
-    // Waits for the end of this turn of the loop, so that what comes together is one command.
-    void flush_soon();
-    void flush();
+    struct desk;
+    static aio::task<> write_out(std::shared_ptr<desk> d);
+    void write_soon();
 
-    aio::executor ex_;
-    state::store& store_;
-    journal_place at_;
-    std::uint64_t epoch_ = 0;
-    state::log_append pending_;      // entries and facts not posted yet
-    std::shared_ptr<journal*> self_; // for the posted flush; null inside once this is gone
-    bool flushing_ = false;
-    // Outlive the journal, for answers that come late.
-    std::shared_ptr<bool> fenced_ = std::make_shared<bool>(false);
-    std::shared_ptr<hooks> told_ = std::make_shared<hooks>();
+    launcher launch_;
+    // What a writer under way shares with this, and may outlive it with.
+    std::shared_ptr<desk> desk_;
 };
 
 // How events and endings stand in a log.

@@ -99,7 +99,8 @@ aio::task<base::result<std::optional<identity>>> records::find(std::string id) {
     if (!record) co_return record.error();
     if (!*record) co_return std::optional<identity>();
     auto who = read_identity(field_of(**record, who_field));
-    if (!who) co_return who.error();
+    // Not of our writing: nobody can be served by it.
+    if (!who) co_return std::optional<identity>();
     if (who->id != id) co_return std::optional<identity>();
     who->key = std::move(*key);
     who->home = field_of(**record, "home");
@@ -108,9 +109,10 @@ aio::task<base::result<std::optional<identity>>> records::find(std::string id) {
 }
 
 aio::task<base::result<bool>> records::keep(identity who) {
+    auto kept = co_await store_.keep(record_key(who.key), lifetime());
+    if (!kept || !*kept) co_return kept;
     auto listed = co_await store_.enlist(roster_of(who.principal), who.key, lifetime(), 0);
     if (!listed) co_return listed.error();
-    auto kept = co_await store_.keep(record_key(who.key), lifetime());
     co_return kept;
 }
 
@@ -120,9 +122,9 @@ aio::task<base::result<std::optional<state::fields>>> records::end(identity who)
     if (!held) co_return held.error();
     auto gone = co_await store_.erase(std::move(key));
     if (!gone) co_return gone.error();
-    auto left = co_await store_.leave(roster_of(who.principal), who.key);
-    if (!left) co_return left.error();
     tell("ended " + who.key);
+    // Else it leaves by itself when its time is over.
+    [[maybe_unused]] auto left = co_await store_.leave(roster_of(who.principal), who.key);
     if (!*gone) co_return std::optional<state::fields>();
     co_return std::move(*held);
 }

@@ -58,7 +58,10 @@ base::result<std::shared_ptr<session>> registry::admit(identity who, std::string
     auto made =
         std::make_shared<session>(tasks_.get_executor(), std::move(who), bounds_, counters_);
     if (records_ != nullptr) made->seal_with(*records_);
-    if (shared() && !made->who().key.empty()) made->be_kept(*records_);
+    if (shared() && !made->who().key.empty()) {
+        made->be_kept(*records_);
+        if (make_attachment_) made->attach(make_attachment_(*made));
+    }
     sessions_.emplace(key, made);
     if (!made->who().key.empty()) by_key_[made->who().key] = made;
     ++per_key_[made->who().principal];
@@ -122,9 +125,12 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     }
     auto& who = **known;
     if (who.principal != principal) co_return out;
+    // This copy is being let go of, not the session: another replica serves it, or this one soon.
+    if (tasks_.stopping() || (present && present->is_ending()))
+        co_return base::fault(base::errc::unreachable, "the session is moving to another replica");
     if (present) {
         present->is_doubtful = false;
-        if (!present->is_ending()) out.here = find(id, principal);
+        out.here = find(id, principal);
         co_return out;
     }
     bool elsewhere = !who.home.empty() && who.home != records_->replica();
@@ -136,6 +142,7 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     if (who.one_stream) co_return out; // its stream was here, and is gone
     auto made = admit(std::move(who), std::move(id));
     if (!made) co_return made.error();
+    (*made)->last_kept = {}; // this request is one that its record does not know of
     ++numbers_.adopted;
     out.here = std::move(*made);
     co_return out;
@@ -208,8 +215,8 @@ aio::task<> registry::keep_one(std::shared_ptr<session> s) {
     auto now = aio::clock::now();
     if (s->is_busy()) s->touch();
     if (s->last_used() > s->last_kept) {
-        s->last_kept = now;
         auto kept = co_await records_->keep(s->who());
+        if (kept) s->last_kept = now;
         // Gone although nobody said so: a word was missed, or the store was emptied.
         if (kept && !*kept) s->end_here();
         co_return;

@@ -56,6 +56,11 @@ public:
     // What the store's broadcast brought, and that some of it may have been missed.
     void heard(std::string_view channel, std::string_view word);
     void doubt_all();
+    // What hangs on every session that is kept for all replicas, from its beginning: whoever ends
+    // it ends what others have opened for it.
+    void attach_to_each(std::function<std::unique_ptr<attachment>(session&)> make) {
+        make_attachment_ = std::move(make);
+    }
     // Keeps the records of sessions in use, and ends those idle for too long; runs until
     // shut_down().
     void start_keeping();
@@ -88,6 +93,7 @@ private:
     records* records_;
     stream_counters counters_;
     registry_counters numbers_;
+    std::function<std::unique_ptr<attachment>(session&)> make_attachment_;
     // By id; throw-away ones under a name that no header can hold.
     std::unordered_map<std::string, std::shared_ptr<session>> sessions_;
     std::unordered_map<std::string, std::weak_ptr<session>> by_key_;

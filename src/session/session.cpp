@@ -26,7 +26,8 @@ constexpr std::size_t remembered = 64;
 // What a replica writes for each call that has become a stream.
 std::string field_for(std::string_view kind, const wire::token& id) {
     std::string out(kind);
-    return out.append(id.is_string() ? "s:" : "n:").append(id.value());
+    // Equal ids have one spelling, and no control character.
+    return out + (id.is_string() ? wire::quote(id.value()) : id.text());
 }
 
 std::string ended_early(const wire::token& id) {
@@ -169,7 +170,7 @@ aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
     }
     state::fields record;
     record.emplace_back("ids", "[" + ids + "]");
-    auto log = std::make_unique<journal>(get_executor(), kept_->store(), std::move(at));
+    auto log = make_journal(std::move(at));
     auto kept = co_await s->keep(std::move(log), std::move(record));
     if (!kept) {
         auto code = kept.error().code;
@@ -177,8 +178,24 @@ aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
     }
     if (calls.empty()) co_return true;
     auto key = records::record_key(who_.key);
-    [[maybe_unused]] auto told = co_await kept_->store().set(std::move(key), std::move(calls));
+    [[maybe_unused]] auto told = co_await kept_->store().set(std::move(key), calls);
+    // Calls that ended meanwhile did not see that they were to be forgotten.
+    for (auto& [field, owner] : calls) {
+        bool runs = std::any_of(listed_.begin(), listed_.end(), [&](const auto& one) {
+            return call_field(one.first) == field;
+        });
+        if (!runs) co_await forget_in_record(field);
+    }
     co_return true;
+}
+
+std::unique_ptr<journal> session::make_journal(journal_place at) {
+    auto launch = [this](aio::task<> job) {
+        if (!joined_) calls_.spawn(std::move(job));
+    };
+    return std::make_unique<journal>(
+        std::move(launch), get_executor(), kept_->store(), std::move(at)
+    );
 }
 
 void session::tell(std::string note) {
@@ -186,16 +203,14 @@ void session::tell(std::string note) {
         standing().push_note(std::move(note));
         return;
     }
-    auto at = place_of_log(standing_handle);
-    state::log_append what;
-    what.channel = at.key;
-    what.word = "more";
-    what.key = std::move(at.key);
-    what.entries.push_back({0, 'n', std::move(note)});
-    what.bounds = at.bounds;
-    what.ttl = at.ttl;
+    if (!standing_log_) {
+        standing_log_ = make_journal(place_of_log(standing_handle));
+        standing_log_->share();
+    }
     ++counters_.notes;
-    kept_->store().post(std::move(what), {});
+    event e;
+    e.bytes = std::move(note);
+    standing_log_->wrote(e, {});
 }
 
 std::string session::call_field(const wire::token& host_id) {
@@ -347,6 +362,8 @@ aio::task<> session::live() {
         auto state = co_await aio::asio::this_coro::cancellation_state;
         if (state.cancelled() != aio::asio::cancellation_type::none) break;
         prune_streams();
+        for (auto& [handle, s] : streams_)
+            s->keep_log_alive();
         if (is_busy()) touch();
         if (kept_ == nullptr && aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
     }
@@ -365,6 +382,7 @@ aio::task<> session::live() {
         co_await aio::pause(std::chrono::milliseconds(10));
     calls_.stop();
     co_await calls_.join();
+    joined_ = true;
     if (held_) co_await held_->close(ends_for_all_, std::move(record_));
 }
 

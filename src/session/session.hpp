@@ -105,6 +105,7 @@ public:
     // store is away nothing is; it is made up for as soon as the store is back.
     aio::task<> keep_stream(std::shared_ptr<stream> s);
     journal_place place_of_log(std::string_view handle) const;
+    std::unique_ptr<journal> make_journal(journal_place at);
     // A notification that belongs to no call, on the standing stream, wherever that is read.
     void tell(std::string note);
     // By the handle in an event id; null when it was dropped or never was.
@@ -160,6 +161,8 @@ public:
     std::uint32_t calls_numbered = 0; // tells the calls of a shared stream apart; front counts
     // GETs that read a stream now; front counts them.
     std::size_t gets = 0;
+    // A GET is about to read the standing stream (gateway/resuming).
+    bool opens_standing = false;
     bool is_ending() const { return ending_; }
 
     // The session's task: lives until end() or until it has been idle for its TTL, then cancels its
@@ -195,6 +198,8 @@ private:
     std::unordered_multimap<wire::token, std::shared_ptr<call>> listed_;
     std::map<std::string, std::shared_ptr<stream>, std::less<>> streams_;
     std::shared_ptr<stream> standing_;
+    std::unique_ptr<journal> standing_log_; // where several replicas write what belongs to no call
+    bool joined_ = false;                   // nothing can be launched any more
     asks asks_;
     std::uint64_t next_stream_ = 1;
     std::string log_level_;

@@ -178,6 +178,11 @@ void stream::note(std::string name, std::string value) {
     notes_.emplace_back(std::move(name), std::move(value));
 }
 
+void stream::keep_on(std::unique_ptr<journal> taken_over) {
+    journal_ = std::move(taken_over);
+    journal_->on_fenced([this] { close_reader(); });
+}
+
 void stream::flush_notes() {
     if (journal_ && !done()) journal_->set(std::exchange(notes_, {}));
 }
@@ -192,8 +197,7 @@ aio::task<base::result<void>> stream::keep(std::unique_ptr<journal> in, state::f
     opening_ = false;
     auto meanwhile = std::exchange(unkept_, {});
     if (!made) co_return made;
-    journal_ = std::move(in);
-    journal_->on_fenced([this] { close_reader(); });
+    keep_on(std::move(in));
     for (auto& e : meanwhile)
         journal_->wrote(e, std::exchange(notes_, {}));
     if (ended_ != how) journal_->ended(ended_);

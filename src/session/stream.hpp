@@ -58,7 +58,10 @@ public:
     // An event of a log that another replica writes, at its own position; those rise.
     void push_copy(event e);
     // Of such a copy: nothing up to `position` will come.
-    void begin_behind(std::uint64_t position) { next_position_ = position + 1; }
+    void begin_behind(std::uint64_t position) {
+        next_position_ = position + 1;
+        reader_ = next_position_;
+    }
     // Of such a copy: its log is another now and counts from one again.
     void begin_anew();
     void end(ending how);
@@ -75,8 +78,13 @@ public:
     void flush_notes();
     aio::task<base::result<void>> keep(std::unique_ptr<journal> in, state::fields record);
     // Goes on with a log whose owner is dead, from its end.
-    void keep_on(std::unique_ptr<journal> taken_over) { journal_ = std::move(taken_over); }
+    void keep_on(std::unique_ptr<journal> taken_over);
     bool is_kept() const { return journal_ != nullptr; }
+    // Another replica has taken its log over: what goes on here is nobody's.
+    bool is_fenced() const { return journal_ && journal_->is_fenced(); }
+    void keep_log_alive() {
+        if (journal_ && !done()) journal_->keep_alive();
+    }
     // Before a result or a question is sent on: it is in the store, unless that is away. False when
     // another replica has taken the stream over: then it is not ours to send.
     aio::task<bool> secure(aio::instant until);
