@@ -12,7 +12,9 @@ namespace {
 
 constexpr auto believed_for = std::chrono::seconds(1);
 constexpr std::size_t most_sightings = 256;
-constexpr std::size_t most_former = 16;
+// How long another replica may take to notice that the store is back, whatever the lease: the
+// longest pause between its attempts to connect, and one turn of its renewal.
+constexpr auto all_are_back = std::chrono::milliseconds(2'500);
 constexpr std::string_view roster = "replicas";
 
 } // namespace
@@ -21,16 +23,8 @@ replicas::replicas(aio::loop& loop, state::store& store, peer_settings from)
     : store_(store), from_(std::move(from)), self_(sys::random_id()),
       keeper_(loop.get_executor(), "gateway") {}
 
-bool replicas::is_me(std::string_view id) const {
-    return id == self_ || std::find(former_.begin(), former_.end(), id) != former_.end();
-}
-
 bool replicas::holds_lease() const {
     return alone() || (leased_ && aio::clock::now() - renewed_ < from_.lease);
-}
-
-void replicas::on_renamed(std::function<void(const std::string&)> tell) {
-    renamed_ = std::move(tell);
 }
 
 void replicas::start() {
@@ -58,23 +52,33 @@ aio::task<> replicas::keep_lease() {
     auto pace = from_.lease / 3;
     while (!keeper_.stopping()) {
         bool renewed = co_await renew();
+        if (renewed && away_) back_ = aio::clock::now();
+        away_ = !renewed;
         // Away or not yet there: sooner than the next turn, for others count our time.
         auto wait = renewed ? pace : std::min(pace, std::chrono::milliseconds(250));
         co_await aio::pause(wait);
     }
 }
 
-// One turn: true when the lease is ours for a whole lease from now.
+// One turn: true when the lease is ours for a whole lease from now. One that ran out is put again
+// under the same id: nobody else ever has that id, and all that this process runs stays written
+// under it, so that cancels, answers and resumes find it. What others took over in the meantime
+// stays theirs: logs are fenced by their epoch, fields change only from the value that was read.
 aio::task<bool> replicas::renew() {
     auto sent = aio::clock::now();
     if (leased_) {
         auto kept = co_await store_.keep(lease_key(self_), from_.lease);
         if (!kept) co_return false;
-        if (!*kept) rename();
+        leased_ = *kept;
+        if (!leased_) {
+            sys::log_line(sys::log_level::warn, "replica")
+                .field("id", self_)
+                .field("text", "the lease ran out; others may have taken over what was held");
+        }
     }
     if (!leased_) {
         sent = aio::clock::now();
-        auto stands = co_await store_.put_new(lease_key(self_), from_.address, from_.lease);
+        auto stands = co_await store_.put(lease_key(self_), from_.address, from_.lease);
         if (!stands) co_return false;
         leased_ = true;
     }
@@ -83,18 +87,6 @@ aio::task<bool> replicas::renew() {
     if (!on) co_return false;
     renewed_ = sent;
     co_return true;
-}
-
-void replicas::rename() {
-    auto before = std::exchange(self_, sys::random_id());
-    leased_ = false;
-    former_.push_back(before);
-    if (former_.size() > most_former) former_.erase(former_.begin());
-    sys::log_line(sys::log_level::warn, "replica")
-        .field("id", self_)
-        .field("before", before)
-        .field("text", "the lease ran out; others may have taken over what was held");
-    if (renamed_) renamed_(before);
 }
 
 aio::task<base::result<std::string>> replicas::look_up(std::string id) {
@@ -114,13 +106,17 @@ aio::task<base::result<std::string>> replicas::find(std::string id) {
     if (alone()) co_return base::fault(base::errc::not_found, gone);
     auto it = seen_.find(id);
     base::result<std::string> address;
-    if (it != seen_.end() && it->second.until > aio::clock::now()) {
+    bool fresh = it != seen_.end() && it->second.until > aio::clock::now();
+    // One that could not renew its lease comes back under the same id.
+    if (fresh && (!it->second.address.empty() || !was_away())) {
         address = it->second.address;
     } else {
         address = co_await look_up(std::move(id));
     }
-    if (address && address->empty()) co_return base::fault(base::errc::not_found, gone);
-    co_return address;
+    if (!address || !address->empty()) co_return address;
+    if (was_away())
+        co_return base::fault(base::errc::unreachable, "the store has just come back; try again");
+    co_return base::fault(base::errc::not_found, gone);
 }
 
 aio::task<base::result<std::vector<replica>>> replicas::others() {
@@ -137,9 +133,17 @@ aio::task<base::result<std::vector<replica>>> replicas::others() {
     co_return all;
 }
 
+aio::duration replicas::settling() const {
+    return std::max<aio::duration>(from_.lease, all_are_back);
+}
+
+bool replicas::was_away() const {
+    return away_ || aio::clock::now() - back_ < settling();
+}
+
 bool replicas::store_is_settled() const {
     auto store = store_.how();
-    return store.up && aio::clock::now() - store.since >= from_.lease;
+    return store.up && aio::clock::now() - store.since >= settling();
 }
 
 aio::task<bool> replicas::may_take_over(std::string id) {
@@ -147,8 +151,7 @@ aio::task<bool> replicas::may_take_over(std::string id) {
     // Not from the memory of a second ago: another asks for this only once.
     auto address = co_await look_up(std::move(id));
     if (!address || !address->empty()) co_return false;
-    auto store = store_.how();
-    co_return store.up&& aio::clock::now() - store.since >= from_.lease;
+    co_return store_is_settled() && !was_away();
 }
 
 } // namespace sluice::gateway

@@ -2,6 +2,7 @@
 import json
 import random
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -333,3 +334,37 @@ def test_a_call_that_ends_while_redis_is_away_is_resumed_anywhere_afterwards(cou
     assert text_of(rest[-1]) == 'done k' and up.executed['k'] == 1
     values = [json.loads(n)['progress'] for n in progress_notes(seen + rest)]
     assert values == sorted(set(values)), values
+
+
+def test_a_replica_whose_lease_ran_out_while_redis_was_away_is_found_again(counted, clusters, hosts):
+    """Its calls go on under its id: they are cancelled through another replica, and no copy takes them over."""
+    up = counted()
+    cluster = clusters({'up': http(up)}, count=2, balanced=False, lease='1s')
+    host = hosts(cluster[0].url('up'), timeout=30).open()
+    there = at(host, cluster[1], 'up')
+    ids = [next(host.ids), next(host.ids)]
+    waiting = at(host, cluster[0], 'up').call('wait', '{"key":"w","seconds":40}', token='1', id=ids[0])
+    next(e for e in waiting.events() if e.text)
+    stepping = at(host, cluster[0], 'up').call('steps', steps('s', n=120, pause=0.1), token='2', id=ids[1])
+    _, last = broken_after(stepping, 3)
+    lease, = cluster.redis.keys('*replica:*%s' % owner_of_calls(cluster.redis))
+    cluster.redis.stop()
+    away = time.monotonic()
+    wait_until(lambda: time.monotonic() - away > 3, 10, 'the leases to run out')
+    cluster.redis.start()
+    wait_until(lambda: at(host, cluster[1], 'up').cancel(ids[0]).status == 202, 20, 'the cancel to be taken')
+    wait_until(lambda: up.cancelled['w'], 5, 'the upstream to hear of the cancel')
+    assert cluster.redis.keys(lease) == [lease], 'under the same id'
+    rest = resume_when_possible(there, last)
+    assert text_of(rest[-1]) == 'done s'
+    assert up.executed['s'] == 1 and up.resumes == 0, 'taken over'
+    assert len([m for m in rest if '"result"' in m]) == 1
+
+
+def owner_of_calls(redis):
+    """The id of the one replica that the session's record names for its calls."""
+    record, = redis.keys('*s:{*}')
+    told = [f.decode() for f in redis.ask('HGETALL', record)]
+    owners = {owner for field, owner in zip(told[::2], told[1::2]) if field.startswith('r:call:')}
+    assert len(owners) == 1, told
+    return owners.pop()
