@@ -67,7 +67,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
         co_return;
     }
     auto until = aio::clock::now() + in.names.server(server).list_timeout;
-    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, until);
+    auto link = co_await links_of(in, *op->host).ensure(in.servers[server], op->headers, until);
     if (!link) {
         into.got = link.error();
         co_return;

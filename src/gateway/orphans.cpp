@@ -104,6 +104,7 @@ aio::task<bool> go_on(
     auto call = host->begin_call(std::move(*id), into, 0);
     if (!call) co_return false;
     auto op = std::make_shared<operation>();
+    op->under = in.enter();
     op->host = host;
     op->call = std::move(*call);
     op->message = std::move(message);

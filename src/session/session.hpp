@@ -157,6 +157,7 @@ public:
     bool is_doubtful = false;
     bool is_busy() const; // a call under way or a stream attached
     std::size_t attached_streams() const;
+    std::uint32_t calls_numbered = 0; // tells the calls of a shared stream apart; front counts
     // GETs that read a stream now; front counts them.
     std::size_t gets = 0;
     bool is_ending() const { return ending_; }

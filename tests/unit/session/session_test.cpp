@@ -40,7 +40,8 @@ private:
 
 } // namespace
 
-TEST_CASE("a cancel runs every watcher once, then ends the call's stream: a watcher may still say something") {
+TEST_CASE("a cancel runs every watcher once, then ends the call's stream: a watcher may still say "
+          "something") {
     desk d;
     auto s = d.make();
     auto out = s->open_stream(1);
