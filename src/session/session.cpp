@@ -121,6 +121,7 @@ std::shared_ptr<stream> session::open_copy(std::string handle) {
     // It ends when the log says so.
     auto made = std::make_shared<stream>(get_executor(), handle, 0, bounds_, counters_);
     if (handle == standing_handle) standing_ = made;
+    if (handle != standing_handle) made->be_behind_its_readers();
     streams_.insert_or_assign(std::move(handle), made);
     return made;
 }

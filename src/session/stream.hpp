@@ -59,6 +59,9 @@ public:
     void push_copy(event e);
     // Of such a copy: nothing up to `position` will come.
     void begin_behind(std::uint64_t position) { next_position_ = position + 1; }
+    // Of a call's copy: its reader may have been further than the log is yet, for progress is sent
+    // on before the store has it. It waits then for what comes after.
+    void be_behind_its_readers() { may_be_behind_ = true; }
     // Of such a copy: its log is another now and counts from one again.
     void begin_anew();
     void end(ending how);
@@ -75,7 +78,7 @@ public:
     void flush_notes();
     aio::task<base::result<void>> keep(std::unique_ptr<journal> in, state::fields record);
     // Goes on with a log whose owner is dead, from its end.
-    void keep_on(std::unique_ptr<journal> taken_over) { journal_ = std::move(taken_over); }
+    void keep_on(std::unique_ptr<journal> taken_over);
     bool is_kept() const { return journal_ != nullptr; }
     // Before a result or a question is sent on: it is in the store, unless that is away. False when
     // another replica has taken the stream over: then it is not ours to send.
@@ -141,6 +144,7 @@ private:
     bool opening_ = false; // the log is being made: what is pushed waits in `unkept_`
     std::deque<event> unkept_;
     bool elsewhere_ = false;
+    bool may_be_behind_ = false;
     std::size_t finals_left_;
     const settings& bounds_;
     stream_counters& counters_;
