@@ -64,13 +64,14 @@ std::vector<left_question> left_questions(const session::tail& from) {
 
 aio::task<> refuse_left(
     house& in,
+    [[maybe_unused]] std::shared_ptr<const void> under, // the house, kept meanwhile
     std::shared_ptr<session::session> host,
     std::size_t server,
     std::vector<left_question> left
 ) {
     co_await aio::keep_running_when_cancelled();
     auto until = aio::clock::now() + in.names.server(server).initialize_timeout;
-    auto link = co_await links_of(in, *host).ensure(server, nullptr, until, nullptr);
+    auto link = co_await links_of(in, *host).ensure(in.servers[server], nullptr, until, nullptr);
     for (const auto& one : left) {
         auto id = wire::token::parse(one.ours);
         if (id) co_await host->forget_in_record(session::session::ask_field(*id));
@@ -122,6 +123,7 @@ aio::task<bool> go_on(
 
 aio::task<> finish_orphan(
     house& in,
+    [[maybe_unused]] std::shared_ptr<const void> under, // the house, kept meanwhile
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> into,
     orphan o
@@ -165,7 +167,8 @@ aio::task<bool> take_over_orphan(
     auto server = server_called(in, from.fact("server"));
     for (const auto& one : asked)
         into->push_note(withdrawal_of(one.ours, "the replica that asked is gone"));
-    if (!asked.empty() && server) host->spawn(refuse_left(in, host, *server, std::move(asked)));
+    if (!asked.empty() && server)
+        host->spawn(refuse_left(in, in.enter(), host, *server, std::move(asked)));
     std::vector<orphan> left;
     for (auto id : wire::array_view(from.fact("ids"))) {
         if (std::find(answered.begin(), answered.end(), id) != answered.end()) continue;
@@ -178,7 +181,7 @@ aio::task<bool> take_over_orphan(
     if (left.size() == 1 && answered.empty()) {
         left.front().token = std::string(from.fact("token"));
         left.front().mark = std::string(from.fact("mark"));
-        host->spawn(finish_orphan(in, host, into, std::move(left.front())));
+        host->spawn(finish_orphan(in, in.enter(), host, into, std::move(left.front())));
         co_return true;
     }
     for (const auto& o : left)
