@@ -23,7 +23,7 @@ generation::generation(
     : from(std::move(read)), names(from.catalog, from.upstream.servers), keys(from.policy),
       authoriser(from.policy, from.upstream.servers),
       pages(seals, store, {from.gateway.cursor_lifetime, from.catalog.max_pages}),
-      in{on, names, authoriser, pages, from.registry_digest, std::move(servers), {}}, walk(in),
+      in{on, names, authoriser, pages, from.registry_digest, std::move(servers)}, walk(in),
       entrance(walk, keys, from.front, listens_on_loopback(from.front.listen)) {}
 
 std::shared_ptr<generation> generation::make(
@@ -40,6 +40,7 @@ std::shared_ptr<generation> generation::make(
         auto alive = weak.lock();
         return alive ? alive->occupy() : nullptr;
     };
+    made->in.whole = made;
     return made;
 }
 

@@ -57,10 +57,14 @@ struct house : grounds {
     pager& pages;
     std::string registry;               // digest of the effective configuration
     std::vector<shared_served> servers; // configuration order
-    // Keeps this house, and with it its servers, for as long as it is held; may be empty.
+    // May be empty, where there is only one house.
     std::function<std::shared_ptr<const void>()> occupy = {};
+    std::weak_ptr<const void> whole = {};
 
+    // Keeps the servers of this house for as long as it is held: for whatever calls them.
     std::shared_ptr<const void> enter() const { return occupy ? occupy() : nullptr; }
+    // Keeps the house alone: for what only listens, as long as it likes.
+    std::shared_ptr<const void> hold() const { return whole.lock(); }
 };
 
 struct operation {

@@ -63,8 +63,8 @@ std::vector<left_question> left_questions(const session::tail& from) {
 }
 
 aio::task<> refuse_left(
+    [[maybe_unused]] std::shared_ptr<const void> under,
     house& in,
-    [[maybe_unused]] std::shared_ptr<const void> under, // the house, kept meanwhile
     std::shared_ptr<session::session> host,
     std::size_t server,
     std::vector<left_question> left
@@ -122,8 +122,8 @@ aio::task<bool> go_on(
 }
 
 aio::task<> finish_orphan(
+    [[maybe_unused]] std::shared_ptr<const void> under,
     house& in,
-    [[maybe_unused]] std::shared_ptr<const void> under, // the house, kept meanwhile
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> into,
     orphan o
@@ -168,7 +168,7 @@ aio::task<bool> take_over_orphan(
     for (const auto& one : asked)
         into->push_note(withdrawal_of(one.ours, "the replica that asked is gone"));
     if (!asked.empty() && server)
-        host->spawn(refuse_left(in, in.enter(), host, *server, std::move(asked)));
+        host->spawn(refuse_left(in.enter(), in, host, *server, std::move(asked)));
     std::vector<orphan> left;
     for (auto id : wire::array_view(from.fact("ids"))) {
         if (std::find(answered.begin(), answered.end(), id) != answered.end()) continue;
@@ -181,7 +181,7 @@ aio::task<bool> take_over_orphan(
     if (left.size() == 1 && answered.empty()) {
         left.front().token = std::string(from.fact("token"));
         left.front().mark = std::string(from.fact("mark"));
-        host->spawn(finish_orphan(in, in.enter(), host, into, std::move(left.front())));
+        host->spawn(finish_orphan(in.enter(), in, host, into, std::move(left.front())));
         co_return true;
     }
     for (const auto& o : left)

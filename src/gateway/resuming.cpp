@@ -17,8 +17,8 @@ const std::string standing_handle(session::standing_handle);
 
 // Copies until the log ends or nobody reads the copy any more.
 aio::task<> follow(
+    [[maybe_unused]] std::shared_ptr<const void> under,
     house& in,
-    [[maybe_unused]] std::shared_ptr<const void> under, // the house, kept meanwhile
     std::shared_ptr<session::session> host,
     std::unique_ptr<session::tail> from,
     std::shared_ptr<session::stream> into
@@ -60,7 +60,7 @@ aio::task<base::result<std::shared_ptr<session::stream>>> open_copy(
     }
     ++in.numbers.replays;
     if (!from->has_ended()) {
-        auto job = follow(in, in.enter(), host, std::move(from), into);
+        auto job = follow(in.hold(), in, host, std::move(from), into);
         host->spawn(std::move(job));
     }
     co_return into;

@@ -43,7 +43,7 @@ struct town {
             servers.push_back(made.get());
             all.push_back(std::make_shared<served>(std::move(made), i));
         }
-        in.reset(new house{on, *names, authoriser, *pages, "digest", all, {}});
+        in.reset(new house{on, *names, authoriser, *pages, "digest", all});
         walk = std::make_unique<gateway>(*in);
         auto opened = sessions->open({});
         host = *opened;
