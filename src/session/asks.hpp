@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace sluice::session {
 
@@ -60,6 +61,7 @@ public:
     // The host is gone: nobody will answer any of them.
     void drop_all();
     std::size_t size() const { return open_.size(); }
+    std::vector<wire::token> ids() const;
     const ask_counters& counters() const { return counters_; }
 
 private:

@@ -11,6 +11,9 @@ namespace sluice::session {
 
 namespace {
 
+// How many events of progress may be on their way to the store.
+constexpr std::uint64_t most_behind = 1024;
+
 std::string error_instead_of(std::string final_bytes) {
     auto size = std::to_string(final_bytes.size());
     auto parsed = wire::parse_message(std::move(final_bytes));
@@ -204,6 +207,13 @@ aio::task<base::result<void>> stream::keep(std::unique_ptr<journal> in, state::f
     co_return made;
 }
 
+void stream::keep_on(std::unique_ptr<journal> taken_over) {
+    journal_ = std::move(taken_over);
+    // What the dead owner sent and did not store is not coming: its places are given anew.
+    may_be_behind_ = false;
+    reader_ = std::min(reader_, next_position_);
+}
+
 aio::task<bool> stream::secure(aio::instant until) {
     if (!journal_) co_return true;
     if (!journal_->is_fenced()) [[maybe_unused]]
@@ -247,7 +257,9 @@ bool stream::attach(std::uint64_t after_position) {
     attached_ = true;
     reader_closed_ = false;
     // A position ahead of the log means "from the end", also the largest there is.
-    reader_ = after_position < next_position_ ? after_position + 1 : next_position_;
+    bool coming = may_be_behind_ && !done() && after_position < next_position_ + most_behind;
+    bool known = after_position < next_position_ || coming;
+    reader_ = known ? after_position + 1 : next_position_;
     return true;
 }
 

@@ -62,6 +62,9 @@ public:
         next_position_ = position + 1;
         reader_ = next_position_;
     }
+    // Of a call's copy: its reader may have been further than the log is yet, for progress is sent
+    // on before the store has it. It waits then for what comes after.
+    void be_behind_its_readers() { may_be_behind_ = true; }
     // Of such a copy: its log is another now and counts from one again.
     void begin_anew();
     void end(ending how);
@@ -149,6 +152,7 @@ private:
     bool opening_ = false; // the log is being made: what is pushed waits in `unkept_`
     std::deque<event> unkept_;
     bool elsewhere_ = false;
+    bool may_be_behind_ = false;
     std::size_t finals_left_;
     const settings& bounds_;
     stream_counters& counters_;

@@ -88,6 +88,10 @@ def given(up):
     return [found for found in (rawjson.get(a, 'result') for a in answers(up)) if found is not None]
 
 
+def leases(cluster):
+    return [k for k in cluster.redis.keys() if 'replica:' in k]
+
+
 def withdrawal(call, question):
     note = call.until(lambda m: '"notifications/cancelled"' in m)
     assert rawjson.get(note, 'params', 'requestId') == rawjson.get(question, 'id')
@@ -185,7 +189,7 @@ def test_202_says_that_the_answer_was_handed_over(up, replicas):
 def test_a_question_is_asked_again_where_the_host_comes_back_and_answered_anywhere(up, replicas):
     cluster, host = replicas()
     for back, where in ((1, 1), (1, 2), (2, 0), (0, 1), (0, 0)):
-        call = Call(host, ask(chatter_ms=30), token='1')
+        call = Call(host, ask(key='%d%d' % (back, where)), tool='inquire', token='1')
         before = call.until(lambda m: 'notifications/progress' in m) and call.last
         question = call.question()
         call.last = before              # it was lost on the way
@@ -291,6 +295,23 @@ def test_a_call_that_is_taken_over_while_it_asks_ends_and_nobody_decided(up, rep
     after = Call(at(host, cluster[2]), ask(id='"next"'))
     assert reply(at(host, cluster[1]), after.question(), BIG).status == 202
     assert rawjson.get(after.upstream_got(), 'result') == BIG
+
+
+def test_a_replica_that_goes_on_under_another_name_still_hears_answers(up, replicas):
+    """Its lease ran out while it hung: others look for it by the record of the session."""
+    cluster, host = replicas(lease='1s')
+    host.timeout = 20
+    call, other = Call(host, ask()), Call(host, ask(id='"other"', chatter_ms=30), id='88', token='1')
+    questions = [call.question(), other.question()]
+    os.kill(cluster[0].gateway.pid, signal.SIGSTOP)
+    wait_until(lambda: len(leases(cluster)) < 3, 10, 'the lease to run out')
+    os.kill(cluster[0].gateway.pid, signal.SIGCONT)
+    wait_until(lambda: 'the lease ran out' in cluster[0].gateway.log, 10, 'the replica to see it')
+    wait_until(lambda: reply(at(host, cluster[1]), questions[0], BIG).status == 202 and given(up), 10, 'the answer to arrive')
+    assert rawjson.get(call.upstream_got(), 'result') == BIG
+    assert at(host, cluster[2]).cancel(88).status == 202
+    up.wait_event('cancelled')
+    assert given(up) == [BIG]
 
 
 def test_an_orderly_stop_of_the_asking_replica_leaves_an_error_upstream(up, replicas):

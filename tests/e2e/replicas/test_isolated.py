@@ -1,0 +1,121 @@
+"""A process of one session lives on one replica, the session's home: requests elsewhere are passed on, and when the
+home dies the session has a new one and a new process (decision 2)."""
+import json
+
+import pytest
+
+from asking import ALLOWED, BIG, CAN, FORM, STDIO, Asking
+from fake import rawjson, tools
+from fake.host import Host
+from kit import http, progress_notes
+from lib.procs import alive, wait_until
+
+
+@pytest.fixture
+def child(stdio_fakes):
+    return stdio_fakes('up')
+
+
+@pytest.fixture
+def replicas(child, memory, clusters, hosts):
+    """(cluster, host): the host's session is at home on the first of three."""
+    def make(**top):
+        cluster = clusters({'up': child.config(**ALLOWED)}, redis=memory, stdio=STDIO, balanced=False, **top)
+        return cluster, hosts(cluster[0].url('up'), capabilities=CAN).open()
+    return make
+
+
+def at(host, replica, *names):
+    other = Host(replica.url(*(names or ['up'])), revision=host.revision, headers=host.headers, timeout=host.timeout)
+    other.session, other.ids = host.session, host.ids
+    return other
+
+
+def test_one_process_serves_the_session_from_everywhere(child, replicas):
+    cluster, host = replicas()
+    pid = host.say('pid')
+    for turn in range(3):
+        for replica in cluster:
+            there = at(host, replica)
+            assert there.say('pid') == pid
+            assert there.call('exact').result() == tools.EXACT
+            messages = there.call('progress', {'n': 5}, token='"t"').messages()
+            assert len(progress_notes(messages)) == 5 and '"result"' in messages[-1]
+    assert 'quiz' in at(host, cluster[1]).tools()
+
+
+def test_questions_and_cancels_reach_it_from_everywhere(child, replicas):
+    cluster, host = replicas()
+    for caller in cluster:
+        for answerer in cluster:
+            call = Asking(at(host, caller), {'method': 'elicitation/create', 'params': FORM, 'id': '"q"'})
+            question = call.question()
+            assert rawjson.get(question, 'params') == FORM
+            call.host = at(host, answerer)
+            call.reply(question, BIG)
+            assert rawjson.get(call.upstream_got(), 'result') == BIG
+    assert len(child.entries('answer')) == 9
+    for replica in cluster:
+        answer = at(host, cluster[1]).call('slow', {'first': True}, token='1', id=1000 + replica.number)
+        next(e for e in answer.events() if e.text)
+        assert at(host, replica).cancel(1000 + replica.number).status == 202
+        assert not [m for m in answer.messages() if '"result"' in m]
+    child.wait('cancelled', count=3)
+
+
+def test_a_broken_stream_is_resumed_from_everywhere(replicas):
+    cluster, host = replicas()
+    for caller, back in ((0, 1), (1, 2), (2, 0), (1, 1)):
+        answer = at(host, cluster[caller]).call('slow', {'first': True, 'seconds': 0.5, 'say': 'whole'}, token='1')
+        last = None
+        for event in answer.events():
+            last = event.id or last
+            if event.text:
+                break
+        answer.close()
+        rest = at(host, cluster[back]).listen(last=last).messages()
+        assert json.loads(rest[-1])['result']['content'][0]['text'] == 'whole'
+
+
+def test_the_end_of_the_session_anywhere_ends_the_process(replicas):
+    cluster, host = replicas()
+    pid = int(host.say('pid'))
+    assert at(host, cluster[2]).end().status in (200, 204)
+    wait_until(lambda: not alive(pid), what='the process to end')
+    for replica in cluster:
+        wait_until(lambda: at(host, replica).ask('ping').status == 404, 5, 'the session to be gone')
+
+
+def test_a_session_whose_home_died_has_a_new_one_and_a_new_process(child, replicas):
+    cluster, host = replicas(lease='2s')
+    pid = host.say('pid')
+    cluster[0].kill()
+    wait_until(lambda: not alive(int(pid)), what='the process of the dead replica to be ended')
+    early = at(host, cluster[1]).ask('ping')
+    assert early.status == 503 and early.header('retry-after'), early.status
+    wait_until(lambda: at(host, cluster[1]).ask('ping').status == 200, 15, 'the new home')
+    new = at(host, cluster[1]).say('pid')
+    assert new != pid and alive(int(new))
+    assert at(host, cluster[2]).say('pid') == new
+    cluster[0].start()
+    cluster.wait_ready()
+    assert at(host, cluster[0]).say('pid') == new
+    moved = [json.loads(line) for line in cluster[1].gateway.log.split('\n') if '"home"' in line]
+    assert moved and moved[0]['event'] == 'session' and 'anew' in moved[0]['text'], 'the log says so'
+    # Whoever is at home asks and is asked as before.
+    call = Asking(at(host, cluster[2]), {'method': 'elicitation/create', 'params': FORM, 'id': '"q"'})
+    question = call.question()
+    call.host = at(host, cluster[0])
+    call.reply(question, BIG)
+    assert rawjson.get(call.upstream_got(), 'result') == BIG
+
+
+def test_a_session_beside_other_servers_is_at_home_too(fakes, child, memory, clusters, hosts):
+    cluster = clusters({'up': child.config(isolation='session'), 'net': http(fakes('net'))}, redis=memory, stdio=STDIO,
+                       balanced=False)
+    host = hosts(cluster[0].url()).open()
+    pid = host.say('up-pid')
+    for replica in cluster:
+        there = at(host, replica)
+        there.path, there.url = '/mcp', replica.url()
+        assert there.say('up-pid') == pid and there.say('net-whoami').startswith('net|')
