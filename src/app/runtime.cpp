@@ -204,7 +204,6 @@ base::result<void> runtime::start() {
     auto reachable = listen_to_peers();
     if (!reachable) return reachable;
     listen_to_store();
-    replicas_.on_renamed([this](const std::string& before) { sessions_.renamed(before); });
     replicas_.start();
     meters_.on_scrape([this] {
         auto all =

@@ -192,27 +192,6 @@ void registry::doubt_all() {
         s->is_doubtful = !s->who().key.empty();
 }
 
-void registry::renamed(const std::string& before) {
-    if (!shared()) return;
-    auto job = tell_new_name(before);
-    chores_.spawn(std::move(job));
-}
-
-// Calls and questions that others would look for under a name that nobody has any more; and homes.
-aio::task<> registry::tell_new_name(std::string before) {
-    co_await aio::keep_running_when_cancelled();
-    std::vector<std::shared_ptr<session>> all;
-    for (auto& [id, s] : sessions_) {
-        if (!s->who().key.empty()) all.push_back(s);
-    }
-    for (auto& s : all) {
-        if (chores_.stopping() || s->is_ending()) continue;
-        [[maybe_unused]] auto moved = co_await records_->move_home(s->who().id, before);
-        auto fields = s->what_runs_here();
-        if (!fields.empty()) co_await s->write_in_record(std::move(fields));
-    }
-}
-
 void registry::start_keeping() {
     if (!shared()) return;
     auto job = keep_all();

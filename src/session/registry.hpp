@@ -64,9 +64,6 @@ public:
     // Keeps the records of sessions in use, and ends those idle for too long; runs until
     // shut_down().
     void start_keeping();
-    // This replica's lease ran out and it goes on under another id: the records of its sessions
-    // learn it.
-    void renamed(const std::string& before);
 
     // From now on, also for sessions that are open.
     void use(const settings& bounds) { bounds_ = bounds; }
@@ -89,7 +86,6 @@ private:
     std::shared_ptr<session> by_key(std::string_view key) const;
     aio::task<> run(std::shared_ptr<session> s, std::string key);
     aio::task<> end_quietly(std::shared_ptr<session> s);
-    aio::task<> tell_new_name(std::string before);
     aio::task<> keep_all();
     aio::task<> keep_one(std::shared_ptr<session> s);
 

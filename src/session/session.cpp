@@ -108,16 +108,6 @@ aio::task<> session::write_in_record(state::fields values) {
     [[maybe_unused]] auto done = co_await kept_->store().set(std::move(key), std::move(values));
 }
 
-state::fields session::what_runs_here() const {
-    state::fields out;
-    for (const auto& [id, c] : listed_) {
-        if (c->out().is_kept()) out.emplace_back(call_field(id), kept_->replica());
-    }
-    for (const auto& id : asks_.ids())
-        out.emplace_back(ask_field(id), kept_->replica());
-    return out;
-}
-
 aio::task<> session::change_log_level(std::string level) {
     set_log_level(level);
     if (!is_kept()) co_return;

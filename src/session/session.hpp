@@ -148,8 +148,6 @@ public:
     // Writes into the session's record, where there is one; waits for it.
     aio::task<> write_in_record(state::fields values);
     aio::task<> forget_in_record(std::string field);
-    // What this replica runs and waits for, as the record of the session names it.
-    state::fields what_runs_here() const;
     // Stream handles as hosts see them, and back; nothing for what was not issued for this session.
     void seal_with(records& ids) { ids_ = &ids; }
     std::string public_handle(std::string_view handle) const;

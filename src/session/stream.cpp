@@ -181,11 +181,6 @@ void stream::note(std::string name, std::string value) {
     notes_.emplace_back(std::move(name), std::move(value));
 }
 
-void stream::keep_on(std::unique_ptr<journal> taken_over) {
-    journal_ = std::move(taken_over);
-    journal_->on_fenced([this] { close_reader(); });
-}
-
 void stream::flush_notes() {
     if (journal_ && !done()) journal_->set(std::exchange(notes_, {}));
 }
@@ -209,6 +204,7 @@ aio::task<base::result<void>> stream::keep(std::unique_ptr<journal> in, state::f
 
 void stream::keep_on(std::unique_ptr<journal> taken_over) {
     journal_ = std::move(taken_over);
+    journal_->on_fenced([this] { close_reader(); });
     // What the dead owner sent and did not store is not coming: its places are given anew.
     may_be_behind_ = false;
     reader_ = std::min(reader_, next_position_);
