@@ -28,7 +28,7 @@ bool hearing::may_see(const wire::message& note) const {
 
 void hearing::heard(const wire::message& note) {
     if (is_list_change(note)) {
-        in_.lists.forget(server_);
+        in_.forget_lists(server_);
         of_.list_changed(note, nullptr);
         return;
     }

@@ -7,6 +7,8 @@
 #include "base/outcome.hpp"
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
+#include "catalog/schemas.hpp"
+#include "gateway/page_cache.hpp"
 #include "gateway/pager.hpp"
 #include "gateway/peers.hpp"
 #include "gateway/settings.hpp"
@@ -62,6 +64,15 @@ struct house {
     settings bounds;
     peer_book known = {};
     replica_numbers numbers = {};
+    catalog::schemas schemas = catalog::schemas();
+    std::unique_ptr<page_cache> cache = {}; // made by the gateway, ended with it
+
+    // What that server listed holds no more.
+    void forget_lists(std::size_t server) {
+        lists.forget(server);
+        schemas.forget(server);
+        if (cache) cache->forget(server);
+    }
 };
 
 struct operation {

@@ -103,7 +103,7 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
             if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.server, p.link);
             p.asked->take(std::move(step->message));
         } else if (is_list_change(step->message)) {
-            in.lists.forget(p.server);
+            in.forget_lists(p.server);
             links_of(in, *op->host).list_changed(step->message, &op->call->out());
         } else if (step->message.method_is("notifications/cancelled")) {
             if (p.asked) p.asked->withdrawn(step->message);
