@@ -6,6 +6,8 @@
 #include "app/config_section.hpp"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::app {
@@ -56,5 +58,11 @@ void check_store(const section& top, draft& file, problem_list& problems);
 // SHA-256 of what decides what hosts see: servers in their order, names, tools, keys' permissions.
 // Replicas with the same file agree on it; no secret is part of it. config_digest.cpp.
 std::string digest_of(const settings& all);
+// SHA-256 of what matters for the connection to a server; who may use it and what its tools are
+// called does not. Secrets are part of it: it stays in the process.
+std::string connection_of(const upstream::server_settings& server, const upstream::settings& all);
+// What a running process cannot change, by the keys of the file, each with a text that is equal
+// when nothing has changed. Holds secrets.
+std::vector<std::pair<std::string_view, std::string>> fixed_in(const settings& all);
 
 } // namespace sluice::app

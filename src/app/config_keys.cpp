@@ -225,6 +225,9 @@ constexpr std::array rows{
     row{"timeouts.resume",
         [](draft& d) -> slot { return duration_slot{&d.out.session.resume_window}; },
         "How long a stream's events are kept for a host that comes back."},
+    row{"timeouts.ask_resume_grace",
+        [](draft& d) -> slot { return duration_slot{&d.out.session.ask_resume_grace}; },
+        "How long a question waits for a host that reads no stream of its call."},
     row{"timeouts.header",
         [](draft& d) -> slot { return duration_slot{&d.out.front.limits.header_timeout}; },
         "For a host to send the head of a request (408)."},
@@ -301,7 +304,6 @@ constexpr std::array rows{
 };
 
 constexpr std::array later = std::to_array<std::string_view>({
-    "ask_resume_grace",
     "replica*",
     "litellm_settings",
     "general_settings",

@@ -115,12 +115,19 @@ void read_upstream(readings& to, const upstream::server& server) {
 
 } // namespace
 
+void count_reloads(std::vector<sys::gauge_reading>& to, std::uint64_t ok, std::uint64_t refused) {
+    constexpr auto name = "sluice_config_reloads_total";
+    constexpr auto help = "Times the configuration was read again, by what became of it";
+    to.push_back({name, help, {{"outcome", "ok"}}, static_cast<double>(ok), true});
+    to.push_back({name, help, {{"outcome", "refused"}}, static_cast<double>(refused), true});
+}
+
 std::vector<sys::gauge_reading> read_gauges(const gauged& from) {
     readings to;
     read_hosts(to, from);
     read_replicas(to, from);
     for (const auto& server : from.servers)
-        read_upstream(to, *server);
+        read_upstream(to, *server->server);
     to.gauge("sluice_build_info", "Always 1", 1, {{"version", SLUICE_VERSION}});
     return to.take();
 }

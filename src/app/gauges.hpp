@@ -5,10 +5,9 @@
 #include "net/http_server.hpp"
 #include "session/registry.hpp"
 #include "sys/meters.hpp"
-#include "upstream/server.hpp"
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <vector>
 
 namespace sluice::app {
@@ -16,12 +15,13 @@ namespace sluice::app {
 struct gauged {
     session::registry& sessions;
     const net::http_server& listener;
-    const std::vector<std::unique_ptr<upstream::server>>& servers;
+    const std::vector<gateway::shared_served>& servers;
     const gateway::replica_numbers& replicas;
     std::size_t request_bytes = 0; // under way
     double loop_lag = 0;           // seconds
 };
 
+void count_reloads(std::vector<sys::gauge_reading>& to, std::uint64_t ok, std::uint64_t refused);
 std::vector<sys::gauge_reading> read_gauges(const gauged& from);
 
 } // namespace sluice::app

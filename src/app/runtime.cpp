@@ -1,6 +1,7 @@
 #include "app/runtime.hpp"
 
 #include "aio/within.hpp"
+#include "app/config_checks.hpp"
 #include "app/gauges.hpp"
 #include "base/text.hpp"
 #include "state/redis.hpp"
@@ -10,21 +11,6 @@
 #include <algorithm>
 
 namespace sluice::app {
-
-namespace {
-
-bool listens_on_loopback(std::string_view address) {
-    return address.starts_with("127.") || address.starts_with("localhost") ||
-           address.starts_with("[::1]");
-}
-
-bool needs_children(const settings& from) {
-    return std::any_of(
-        from.upstream.servers.begin(),
-        from.upstream.servers.end(),
-        [](const auto& s) { return s.kind == upstream::transport::stdio; }
-    );
-}
 
 // A key that no configured upstream is given needs not travel between replicas.
 front::peers_settings peers_from(const settings& from) {
@@ -42,6 +28,20 @@ front::peers_settings peers_from(const settings& from) {
     return out;
 }
 
+namespace {
+
+bool needs_children(const settings& from) {
+    return std::any_of(
+        from.upstream.servers.begin(),
+        from.upstream.servers.end(),
+        [](const auto& s) { return s.kind == upstream::transport::stdio; }
+    );
+}
+
+void say_of_upstream(std::string_view server, std::string_view text) {
+    sys::log_line(sys::log_level::info, "upstream").field("server", server).field("text", text);
+}
+
 // Cursors need a configured salt; ids of sessions do not: a replica alone makes one, and several
 // share one through the store (decision 21).
 std::vector<base::secret> salts_of_ids(std::vector<base::secret> configured, bool shared) {
@@ -54,38 +54,32 @@ std::vector<base::secret> salts_of_ids(std::vector<base::secret> configured, boo
 
 } // namespace
 
-runtime::runtime(aio::loop& loop, settings from)
-    : loop_(loop), settings_(std::move(from)), deadlines_(loop.get_executor()),
-      meters_(settings_.gateway.metric_tool_names),
-      names_(settings_.catalog, settings_.upstream.servers), keys_(settings_.policy),
-      authoriser_(settings_.policy, settings_.upstream.servers), store_(make_store()),
+runtime::runtime(aio::loop& loop, settings from, std::string file)
+    : loop_(loop), settings_(std::move(from)), file_(std::move(file)),
+      deadlines_(loop.get_executor()), meters_(settings_.gateway.metric_tool_names),
+      around_{loop, deadlines_, nullptr, say_of_upstream}, store_(make_store()),
       seals_(settings_.gateway.salt_keys),
       ids_(salts_of_ids(settings_.gateway.salt_keys, store_->is_shared())),
       replicas_(loop, *store_, settings_.gateway.peer),
       records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),
       sessions_(loop.get_executor(), settings_.session, &records_),
       peers_(loop, deadlines_, replicas_, ids_, meters_, peers_from(settings_)),
-      pages_(seals_, *store_, {settings_.gateway.cursor_lifetime, settings_.catalog.max_pages}),
       bodies_(settings_.gateway.inflight_bytes),
-      house_{
+      grounds_{
           loop,
           deadlines_,
-          names_,
           lists_,
-          authoriser_,
           sessions_,
           meters_,
-          pages_,
           replicas_,
           bodies_,
-          settings_.registry_digest,
-          {},
-          {},
-          settings_.gateway,
-          {}
+          known_,
+          numbers_,
+          servers_
       },
-      gateway_(house_), chores_(loop.get_executor(), "app") {
+      chores_(loop.get_executor(), "app") {
     bodies_.count_also(sessions_.counters().bytes);
+    around_.bodies = &bodies_;
 }
 
 runtime::~runtime() = default;
@@ -111,36 +105,58 @@ std::string runtime::why_unready() {
     return "the store has been away for " + std::to_string(seconds) + " s";
 }
 
-base::result<void> runtime::start_guard() {
-    if (!needs_children(settings_)) return {};
+base::result<void> runtime::start_guard(const settings& from) {
+    if (guard_ || !needs_children(from)) return {};
     auto started = net::child_guard::start();
     if (!started) return started.error();
     guard_ = std::move(*started);
+    around_.guard = guard_.get();
     return {};
 }
 
-void runtime::build_servers() {
-    upstream::surroundings
-        around{loop_, deadlines_, guard_.get(), [](std::string_view server, std::string_view text) {
-                   sys::log_line(sys::log_level::info, "upstream")
-                       .field("server", server)
-                       .field("text", text);
-               }};
-    around.bodies = &bodies_;
-    for (const auto& s : settings_.upstream.servers) {
-        house_.servers.push_back(
-            upstream::make_server(around, s, settings_.upstream.stdio, settings_.upstream.circuit)
-        );
+// Those whose connection has not changed are the ones that stand.
+std::vector<gateway::shared_served> runtime::servers_for(const upstream::settings& from) {
+    std::vector<gateway::shared_served> all;
+    for (const auto& s : from.servers) {
+        auto connection = connection_of(s, from);
+        auto same = std::find_if(servers_.begin(), servers_.end(), [&](const auto& one) {
+            return one->made_from == connection;
+        });
+        if (same != servers_.end()) {
+            all.push_back(*same);
+            continue;
+        }
+        auto made = upstream::make_server(around_, s, from.stdio, from.circuit);
+        all.push_back(std::make_shared<gateway::served>(
+            std::move(made), next_server_++, std::move(connection)
+        ));
     }
-    house_.peers.resize(house_.servers.size());
+    return all;
+}
+
+std::shared_ptr<generation> runtime::make_generation(settings from) {
+    auto servers = servers_for(from.upstream);
+    auto made = generation::make(grounds_, std::move(from), std::move(servers), seals_, *store_);
+    if (!replicas_.alone()) made->entrance.reach_others(peers_);
+    return made;
+}
+
+// A request ends where it began, whatever is loaded meanwhile.
+aio::task<> runtime::serve_host(net::exchange& http) {
+    auto at = newest_;
+    co_await at->entrance.serve(http);
+}
+
+aio::task<> runtime::serve_peer(net::exchange& http, policy::caller who) {
+    auto at = newest_;
+    co_await at->entrance.serve_forwarded(http, std::move(who));
 }
 
 base::result<void> runtime::listen() {
     const auto& f = settings_.front;
-    front_ = std::make_unique<front::front>(gateway_, keys_, f, listens_on_loopback(f.listen));
     admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
     listener_ = std::make_unique<net::http_server>(
-        loop_, deadlines_, f.limits, [this](net::exchange& http) { return front_->serve(http); }
+        loop_, deadlines_, f.limits, [this](net::exchange& http) { return serve_host(http); }
     );
     auto listening = listener_->listen(f.listen);
     if (!listening || f.admin_listen.empty()) return listening;
@@ -159,13 +175,13 @@ base::result<void> runtime::listen_to_peers() {
     auto limits = f.limits;
     limits.max_header_bytes += 4096; // the claim and its signature
     front::behind_door inside{
+        [this](std::string_view id) { return newest_->keys.known_as(id); },
         [this](net::exchange& http, policy::caller who) {
-            return front_->serve_forwarded(http, std::move(who));
+            return serve_peer(http, std::move(who));
         },
-        [this](const net::request_head& head) { return front_->make_room(head); }
+        [this](const net::request_head& head) { return newest_->entrance.make_room(head); }
     };
-    peer_door_ =
-        std::make_unique<front::peer_door>(replicas_, ids_, keys_, meters_, std::move(inside));
+    peer_door_ = std::make_unique<front::peer_door>(replicas_, ids_, meters_, std::move(inside));
     peer_listener_ =
         std::make_unique<net::http_server>(loop_, deadlines_, limits, [this](net::exchange& http) {
             return peer_door_->serve(http);
@@ -178,28 +194,30 @@ base::result<void> runtime::listen_to_peers() {
 
 base::result<void> runtime::start() {
     if (!store_made_) return store_made_;
-    auto guarded = start_guard();
+    auto guarded = start_guard(settings_);
     if (!guarded) return guarded;
-    build_servers();
+    newest_ = make_generation(settings_);
+    servers_ = newest_->in.servers;
     auto listening = listen();
     if (!listening) return listening;
     auto reachable = listen_to_peers();
     if (!reachable) return reachable;
-    if (!replicas_.alone()) front_->reach_others(peers_);
     listen_to_store();
     replicas_.start();
     meters_.on_scrape([this] {
-        auto all = read_gauges(
-            {sessions_, *listener_, house_.servers, house_.numbers, bodies_.used(), loop_lag_}
-        );
+        auto all =
+            read_gauges({sessions_, *listener_, servers_, numbers_, bodies_.used(), loop_lag_});
+        count_reloads(all, reloads_ok_, reloads_refused_);
         double up = store_->how().up ? 1 : 0;
         if (store_->is_shared())
             all.push_back({"sluice_store_up", "1 = the store answers", {}, up, false});
         return all;
     });
-    gateway_.learn_peers();
+    newest_->walk.learn_peers();
     auto lag = measure_lag();
     chores_.spawn(std::move(lag));
+    auto watch = watch_file();
+    chores_.spawn(std::move(watch));
     return {};
 }
 
@@ -261,9 +279,12 @@ aio::task<> runtime::drain() {
     if (listener_) co_await listener_->drain(std::chrono::seconds(2));
     co_await replicas_.shut_down();
     if (peer_listener_) co_await peer_listener_->drain(std::chrono::seconds(1));
-    co_await gateway_.shut_down();
     chores_.stop();
     co_await chores_.join();
+    auto last = forget_old();
+    for (auto& one : last)
+        co_await one->server->shut_down();
+    if (newest_) co_await newest_->walk.shut_down();
     co_await store_->shut_down();
     if (admin_listener_) co_await admin_listener_->drain(std::chrono::milliseconds(200));
 }

@@ -34,6 +34,14 @@ aio::task<> drain(runtime& gateway, bool& drained) {
     drained = true;
 }
 
+void reload_on(boost::asio::signal_set& renewing, runtime& gateway) {
+    renewing.async_wait([&](const aio::error_code& error, int) {
+        if (error) return;
+        gateway.reload("SIGHUP");
+        reload_on(renewing, gateway);
+    });
+}
+
 void finish(aio::loop& loop, const bool& drained) {
     while (!drained)
         loop.run_one();
@@ -55,7 +63,9 @@ int serve(const std::string& config_file) {
         sys::log_line(sys::log_level::error, "crash").field("room", room).field("what", what);
     });
     aio::loop loop(1);
-    runtime gateway(loop, std::move(loaded.values));
+    runtime gateway(loop, std::move(loaded.values), config_file);
+    // From here on it is no reason to end, whenever it comes.
+    boost::asio::signal_set renewing(loop, SIGHUP);
     aio::nursery closing(loop.get_executor(), "app");
     bool drained = false;
     auto started = gateway.start();
@@ -75,6 +85,7 @@ int serve(const std::string& config_file) {
         // itself, from a supervisor and through its process group.
         signals.remove(SIGINT);
     });
+    reload_on(renewing, gateway);
     // Only now: who reads the lines may send a signal at once.
     say("listening on " + gateway.endpoint());
     if (!gateway.admin_address().empty()) say("admin on " + gateway.admin_address());

@@ -82,6 +82,7 @@ aio::task<> front::serve(net::exchange& http) {
         co_return;
     }
     visit v;
+    v.under = through_.in().enter();
     co_await serve_visit(http, std::move(v));
 }
 

@@ -1,5 +1,6 @@
 // The MCP endpoint over HTTP: turns requests into operations and operations into answers.
-// Made once; `serve` is the handler of the listener. Spec: Streamable HTTP transport, R2–R4.
+// Made for each configuration; `serve` is the handler of the listener. Spec: Streamable HTTP
+// transport, R2–R4.
 #pragma once
 
 #include "aio/task.hpp"
@@ -55,6 +56,8 @@ public:
 private:
     // What every endpoint knows before it looks at the method.
     struct visit {
+        // Keeps this configuration's servers, as long as the request may call one.
+        std::shared_ptr<const void> under;
         policy::caller who;
         catalog::scope where;
         endpoint at = endpoint::streamable;
@@ -151,7 +154,6 @@ private:
     settings settings_;
     guard guard_;
     bool forwards_headers_;
-    std::uint32_t next_sse_call_ = 0; // tells the calls of a shared stream apart
 };
 
 } // namespace sluice::front

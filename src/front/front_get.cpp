@@ -57,6 +57,7 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
+    v.under.reset(); // it only listens from here on, for as long as the host likes
     auto last = head.headers.get("last-event-id");
     if (last) {
         co_await serve_rest(http, std::move(v), std::move(host), std::string(*last));

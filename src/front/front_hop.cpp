@@ -5,6 +5,7 @@ namespace sluice::front {
 
 aio::task<> front::serve_forwarded(net::exchange& http, policy::caller who) {
     visit v;
+    v.under = through_.in().enter();
     v.who = std::move(who);
     v.forwarded = true;
     co_await serve_visit(http, std::move(v));

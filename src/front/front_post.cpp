@@ -152,6 +152,7 @@ base::result<std::shared_ptr<const gateway::operation>> front::begin(
     auto call = host->begin_call(std::move(*id), std::move(out), number);
     if (!call) return call.error();
     auto op = std::make_shared<gateway::operation>();
+    op->under = v.under;
     op->host = std::move(host);
     op->call = std::move(*call);
     op->scope = v.where;

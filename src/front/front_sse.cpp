@@ -125,6 +125,7 @@ aio::task<> front::serve_sse(net::exchange& http, visit v) {
     auto address = messages_address(head, settings_.mount_path, (*host)->who().id);
     auto written = co_await http.write("event: endpoint\ndata: " + address + "\n\n");
     if (!written) co_return;
+    v.under.reset(); // it only listens from here on
     co_await write_all(http, *held.stream(), settings_.keepalive);
 }
 
@@ -180,7 +181,8 @@ void front::accept_sse(visit v, shared_session host, shared_message m, aio::inst
         host->spawn(std::move(job));
         return;
     }
-    auto begun = begin(v, std::move(host), out, m, ++next_sse_call_, arrived);
+    auto number = ++host->calls_numbered;
+    auto begun = begin(v, std::move(host), out, m, number, arrived);
     if (!begun)
         out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
         );

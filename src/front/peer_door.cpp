@@ -62,12 +62,10 @@ aio::task<> answer_briefly(net::exchange& http, int status, std::string text) {
 peer_door::peer_door(
     const gateway::replicas& everybody,
     const sys::sealer& seals,
-    const policy::keyring& keys,
     sys::meters& meters,
     behind_door inside
 )
-    : everybody_(everybody), seals_(seals), keys_(keys), meters_(meters),
-      inside_(std::move(inside)) {}
+    : everybody_(everybody), seals_(seals), meters_(meters), inside_(std::move(inside)) {}
 
 aio::task<> peer_door::refuse_peer(net::exchange& http, std::string_view reason) {
     meters_.peer_refused(reason);
@@ -92,7 +90,7 @@ aio::task<> peer_door::serve(net::exchange& http) {
 }
 
 aio::task<> peer_door::let_in(net::exchange& http, peer_verdict known) {
-    auto who = keys_.known_as(known.claim.principal);
+    auto who = inside_.who_is(known.claim.principal);
     if (!who) {
         co_await refuse_peer(http, "principal");
         co_return;

@@ -20,6 +20,8 @@ namespace sluice::front {
 
 // What stands behind the door.
 struct behind_door {
+    // The principal with that id, null = unknown.
+    std::function<policy::caller(std::string_view)> who_is;
     std::function<aio::task<>(net::exchange&, policy::caller)> serve;
     // Room for a body; null when there is none (503).
     std::function<std::shared_ptr<sys::budget::share>(const net::request_head&)> make_room;
@@ -30,7 +32,6 @@ public:
     peer_door(
         const gateway::replicas& everybody,
         const sys::sealer& seals,
-        const policy::keyring& keys,
         sys::meters& meters,
         behind_door inside
     );
@@ -43,7 +44,6 @@ private:
 
     const gateway::replicas& everybody_;
     const sys::sealer& seals_;
-    const policy::keyring& keys_;
     sys::meters& meters_;
     behind_door inside_;
     nonce_memory nonces_;

@@ -64,6 +64,7 @@ public:
     tell(std::string replica, net::request_head head, std::string principal, std::string body);
 
     gateway::replicas& everybody() { return everybody_; }
+    void use(peers_settings from) { from_ = std::move(from); }
 
 private:
     using shared_response = std::shared_ptr<net::client_response>;

@@ -64,7 +64,7 @@ has_list(house& in, shared_operation op, const mcp::method_info& list, std::size
     const auto* known = settings.cache_ttl.count() > 0 ? peer_of(in, *op, server) : nullptr;
     if (known != nullptr) co_return catalog::has_capability(known->capabilities, list.capability);
     auto until = aio::clock::now() + settings.list_timeout;
-    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, until);
+    auto link = co_await links_of(in, *op->host).ensure(in.servers[server], op->headers, until);
     if (!link) co_return link.error();
     co_return catalog::has_capability((*link)->peer().capabilities, list.capability);
 }
@@ -124,7 +124,7 @@ base::result<catalog::page> page_of(
     }
     bool checked = in.names.server(server).validate_output != upstream::output_check::off;
     if (checked && list.id == mcp::method::tools_list)
-        in.schemas.learn(viewpoint_of(in, op, server), answer.view(answer.result));
+        in.lists.schemas().learn(viewpoint_of(in, op, server), answer.view(answer.result));
     auto rule = rule_for(in, op, list, server);
     return catalog::read_page(answer.view(answer.result), list.list_key, rule);
 }

@@ -197,7 +197,7 @@ void gateway::learn_peers() {
 }
 
 void gateway::meet(std::size_t server, upstream::open_request request) {
-    auto from = viewpoint_of(in_.names.server(server), server, request);
+    auto from = viewpoint_of(in_.names.server(server), in_.servers[server]->number, request);
     if (in_.known.is_meeting(from) || in_.known.find(from) != nullptr) return;
     in_.known.meet(from);
     auto job = learn_peer(server, std::move(from), std::move(request));
@@ -208,7 +208,7 @@ aio::task<>
 gateway::learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_request request) {
     co_await aio::keep_running_when_cancelled();
     request.until = aio::clock::now() + in_.names.server(server).initialize_timeout;
-    auto opened = co_await in_.servers[server]->open(std::move(request));
+    auto opened = co_await in_.servers[server]->server->open(std::move(request));
     in_.known.met(from);
     if (!opened) co_return;
     in_.known.learn(from, (*opened)->peer());
@@ -217,12 +217,16 @@ gateway::learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_
     if (!shared) co_await (*opened)->close();
 }
 
-aio::task<> gateway::shut_down() {
+aio::task<> gateway::settle() {
     background_.stop();
     co_await background_.join();
     co_await in_.cache->shut_down();
-    for (auto& server : in_.servers)
-        co_await server->shut_down();
+}
+
+aio::task<> gateway::shut_down() {
+    co_await settle();
+    for (auto& one : in_.servers)
+        co_await one->server->shut_down();
 }
 
 } // namespace sluice::gateway

@@ -78,6 +78,8 @@ public:
 
     // Learns what every upstream is, in the background.
     void learn_peers();
+    // Stops that; its servers go on. shut_down() ends them too.
+    aio::task<> settle();
     aio::task<> shut_down();
 
     house& in() { return in_; }

@@ -149,7 +149,8 @@ aio::task<hello> gateway::greet_single(
     auto server = where.servers.front();
     const auto& settings = in_.names.server(server);
     auto until = aio::clock::now() + settings.initialize_timeout;
-    auto link = co_await links_of(in_, *host).ensure(server, std::move(headers), until);
+    auto link =
+        co_await links_of(in_, *host).ensure(in_.servers[server], std::move(headers), until);
     if (!link) {
         auto how = base::outcome_of(link.error());
         hello out;
@@ -182,7 +183,7 @@ const upstream::peer_info* gateway::seen_by(
 ) const {
     const auto& settings = in_.names.server(server);
     auto request = opening_for(settings, host.who(), headers);
-    return in_.known.find(viewpoint_of(settings, server, request));
+    return in_.known.find(viewpoint_of(settings, in_.servers[server]->number, request));
 }
 
 aio::task<> gateway::know_peers(
@@ -194,7 +195,7 @@ aio::task<> gateway::know_peers(
     for (auto server : where.servers) {
         const auto& settings = in_.names.server(server);
         auto request = opening_for(settings, host.who(), headers.get());
-        auto from = viewpoint_of(settings, server, request);
+        auto from = viewpoint_of(settings, in_.servers[server]->number, request);
         if (in_.known.find(from) != nullptr) continue;
         meet(server, std::move(request));
         strange.push_back(std::move(from));

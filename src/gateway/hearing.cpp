@@ -13,11 +13,11 @@ bool asked_for_level(const session::session& host, const wire::message& note, bo
 }
 
 bool hearing::may_see(const wire::message& note) const {
-    bool shared = is_shared(in_.names.server(server_));
+    bool shared = is_shared(server_->settings());
     if (note.method_is("notifications/message")) return asked_for_level(host_, note, shared);
     if (note.method_is("notifications/resources/updated")) {
         auto uri = note.string_at(note.uri);
-        return uri && of_.asked_for_updates(server_, *uri, shared);
+        return uri && of_.asked_for_updates(*server_, *uri, shared);
     }
     // Ends of questions and progress belong to calls that are over; anything else has one addressee
     // only where the upstream session is the host's own.
@@ -28,8 +28,8 @@ bool hearing::may_see(const wire::message& note) const {
 
 void hearing::heard(const wire::message& note) {
     if (is_list_change(note)) {
-        in_.forget_lists(server_);
-        of_.list_changed(note, nullptr);
+        lists_.forget(server_->number);
+        of_.list_changed(note.method_text(), wire::rewrite(note, {}), nullptr);
         return;
     }
     if (may_see(note)) host_.tell(wire::rewrite(note, {}));

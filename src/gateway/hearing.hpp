@@ -7,7 +7,7 @@
 #include "session/session.hpp"
 #include "upstream/link.hpp"
 
-#include <cstddef>
+#include <memory>
 
 namespace sluice::gateway {
 
@@ -15,8 +15,10 @@ class session_links;
 
 class hearing final : public upstream::listener {
 public:
-    hearing(house& in, session::session& host, session_links& of, std::size_t server)
-        : in_(in), host_(host), of_(of), server_(server) {}
+    hearing(
+        const grounds& in, session::session& host, session_links& of, const shared_served& server
+    )
+        : lists_(in.lists), host_(host), of_(of), server_(server) {}
 
     void heard(const wire::message& note) override;
     void reopened() override;
@@ -26,10 +28,10 @@ public:
 private:
     bool may_see(const wire::message& note) const;
 
-    house& in_;
+    catalog::index& lists_;
     session::session& host_;
     session_links& of_; // owns this
-    std::size_t server_;
+    shared_served server_;
 };
 
 // Whether the level of a logging notification is one that this host asked for. A host that asked

@@ -1,8 +1,10 @@
 // The half of session_links that has to do with other replicas: upstream sessions in the session's
 // record, taken up from there, and which replica listens to an upstream. Decision 2.
 #include "aio/within.hpp"
+#include "base/text.hpp"
 #include "gateway/links.hpp"
 #include "gateway/replicas.hpp"
+#include "sys/digest.hpp"
 
 namespace sluice::gateway {
 
@@ -10,57 +12,61 @@ namespace {
 
 // How long the calls of an upstream session that lost a race have to end by themselves.
 constexpr auto last_calls = std::chrono::minutes(1);
+// How often a replica that would listen asks whether the one that does still wants to.
+constexpr auto claim_again = std::chrono::seconds(30);
 
 } // namespace
 
-bool session_links::is_kept(std::size_t server) const {
+bool session_links::is_kept(const served& server) const {
     return in_.sessions.shared() && !host_.who().key.empty() &&
-           in_.names.server(server).kind == upstream::transport::http;
+           server.settings().kind == upstream::transport::http;
 }
 
-std::string session_links::field_of(std::string_view kind, std::size_t server) const {
+// Replicas whose configurations differ in where a server is share no session with it.
+std::string session_links::field_of(std::string_view kind, const served& server) const {
     std::string field(kind);
-    return field.append(":").append(in_.names.server(server).name);
+    field.append(":").append(server.settings().name);
+    std::string_view url = server.settings().url; // its query may hold a credential
+    auto reached = base::hex(sys::sha256(url.substr(0, url.find('?'))));
+    return field.append(":").append(reached, 0, 8);
 }
 
-aio::task<base::result<shared_link>> session_links::open_kept(std::size_t server) {
+aio::task<base::result<shared_link>> session_links::open_kept(shared_slot s) {
     auto& store = in_.sessions.kept()->store();
     auto key = session::records::record_key(host_.who().key);
-    slot& s = slot_of(server);
-    auto known = co_await store.read_field(key, field_of("up", server));
+    auto known = co_await store.read_field(key, field_of("up", *s->of));
     // The same one again: it is of no use any more, and a new one takes its place.
-    bool fresh = known && *known && **known != s.handle;
+    bool fresh = known && *known && **known != s->handle;
     if (fresh) {
-        auto request = request_for(server);
-        auto from = viewpoint_of(in_.names.server(server), server, request);
+        auto request = request_for(*s);
+        auto from = viewpoint_of(s->of->settings(), s->of->number, request);
         request.adopt = **known;
-        auto adopted = co_await in_.servers[server]->open(std::move(request));
+        auto adopted = co_await s->of->server->open(std::move(request));
         if (adopted) {
-            s.handle = std::move(**known);
+            s->handle = std::move(**known);
             in_.known.learn(from, (*adopted)->peer());
             ++in_.numbers.adopted_upstreams;
             co_return adopted;
         }
     }
-    auto opened = co_await open_one(server);
+    auto opened = co_await open_one(s);
     // Where the store is away the session serves this replica alone, until it is opened again.
     if (!opened || !known) co_return opened;
-    auto standing = co_await publish(server, std::move(*opened));
+    auto standing = co_await publish(s, std::move(*opened));
     co_return standing;
 }
 
 // The one that stands in the record wins; the other ends.
-aio::task<base::result<shared_link>> session_links::publish(std::size_t server, shared_link made) {
+aio::task<base::result<shared_link>> session_links::publish(shared_slot s, shared_link made) {
     auto handle = made->handle();
     if (handle.empty()) co_return made;
     auto& store = in_.sessions.kept()->store();
     auto key = session::records::record_key(host_.who().key);
-    auto field = field_of("up", server);
-    slot& s = slot_of(server);
-    if (!s.handle.empty()) {
-        auto replaced = co_await store.set_if(key, field, s.handle, handle);
+    auto field = field_of("up", *s->of);
+    if (!s->handle.empty()) {
+        auto replaced = co_await store.set_if(key, field, s->handle, handle);
         if (replaced && *replaced) {
-            s.handle = std::move(handle);
+            s->handle = std::move(handle);
             co_return made;
         }
     }
@@ -71,89 +77,114 @@ aio::task<base::result<shared_link>> session_links::publish(std::size_t server, 
     }
     if (!other) co_return made;
     if (!*other) {
-        s.handle = std::move(handle);
+        s->handle = std::move(handle);
         co_return made;
     }
     co_await made->close();
-    auto request = request_for(server);
+    auto request = request_for(*s);
     request.adopt = **other;
-    auto adopted = co_await in_.servers[server]->open(std::move(request));
-    if (adopted) s.handle = std::move(**other);
+    auto adopted = co_await s->of->server->open(std::move(request));
+    if (adopted) s->handle = std::move(**other);
     co_return adopted;
 }
 
 // The upstream had forgotten the session, and this replica has opened a new one in its place.
-aio::task<> session_links::publish_again(std::size_t server) {
+aio::task<> session_links::publish_again(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
-    slot& s = slot_of(server);
-    auto link = s.link;
+    auto link = s->link;
     if (!link) co_return;
     auto& store = in_.sessions.kept()->store();
     auto key = session::records::record_key(host_.who().key);
-    auto field = field_of("up", server);
+    auto field = field_of("up", *s->of);
     auto handle = link->handle();
-    auto replaced = co_await store.set_if(key, field, s.handle, handle);
+    auto replaced = co_await store.set_if(key, field, s->handle, handle);
     if (!replaced) co_return;
     if (*replaced) {
-        s.handle = std::move(handle);
+        s->handle = std::move(handle);
         co_return;
     }
     // Another replica was quicker: its session is the one; calls under way in this one may end.
-    if (s.link == link) s.link.reset();
+    if (s->link == link) s->link.reset();
     auto until = aio::clock::now() + last_calls;
     while (link.use_count() > 1 && !closing_ && aio::clock::now() < until)
         co_await aio::pause(std::chrono::milliseconds(100));
     co_await link->close();
 }
 
-void session_links::open_standing(std::size_t server) {
-    slot& s = slot_of(server);
-    if (!s.link || !s.link->usable()) return;
-    if (!is_kept(server) || s.claims_standing) {
-        s.link->open_standing();
+void session_links::open_standing(const shared_slot& s) {
+    if (!s->link || !s->link->usable()) return;
+    if (!is_kept(*s->of) || s->claims_standing) {
+        s->link->open_standing();
         return;
     }
-    chores_.spawn(claim_standing(server));
+    chores_.spawn(claim_standing(s));
 }
 
 // One replica listens to an upstream session; when it is gone, the next that would takes over.
-aio::task<> session_links::claim_standing(std::size_t server) {
+aio::task<> session_links::claim_standing(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
-    auto& store = in_.sessions.kept()->store();
-    auto key = session::records::record_key(host_.who().key);
-    auto field = field_of("get", server);
-    auto other = co_await store.set_new(key, field, in_.replicas.self());
-    if (!other) co_return;
-    bool mine = !*other || **other == in_.replicas.self();
-    if (!mine) {
-        bool dead = co_await in_.replicas.may_take_over(**other);
-        if (!dead) co_return;
-        auto taken = co_await store.set_if(key, field, **other, in_.replicas.self());
-        mine = taken && *taken;
+    if (s->claiming) co_return;
+    s->claiming = true;
+    while (!closing_ && s->link && s->link->usable()) {
+        auto holder = co_await try_to_claim(s);
+        if (s->claims_standing) break;
+        co_await outwait(std::move(holder));
     }
-    slot& s = slot_of(server);
-    s.claims_standing = mine;
-    if (mine && s.link && s.link->usable() && !closing_) s.link->open_standing();
+    s->claiming = false;
+    if (s->claims_standing && s->link && s->link->usable() && !closing_) s->link->open_standing();
 }
 
-aio::task<> session_links::release_standing(std::size_t server) {
+// Who has it, if not this replica now; empty where the store does not say.
+aio::task<std::string> session_links::try_to_claim(shared_slot s) {
+    auto& store = in_.sessions.kept()->store();
+    auto key = session::records::record_key(host_.who().key);
+    auto field = field_of("get", *s->of);
+    auto other = co_await store.set_new(key, field, in_.replicas.self());
+    if (!other) co_return std::string();
+    bool mine = !*other || in_.replicas.is_me(**other);
+    if (!mine) {
+        bool dead = co_await in_.replicas.may_take_over(**other);
+        if (dead) {
+            auto taken = co_await store.set_if(key, field, **other, in_.replicas.self());
+            mine = taken && *taken;
+        }
+    }
+    s->claims_standing = mine;
+    co_return mine ? std::string() : std::move(**other);
+}
+
+// Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.
+aio::task<> session_links::outwait(std::string holder) {
+    auto until = aio::clock::now() + claim_again;
+    auto pace = std::max<aio::duration>(in_.replicas.lease() / 3, std::chrono::milliseconds(200));
+    while (!closing_ && aio::clock::now() < until) {
+        co_await aio::pause(pace);
+        if (closing_ || holder.empty()) break;
+        auto alive = co_await in_.replicas.find(holder);
+        if (!alive && alive.error().code == base::errc::not_found) break;
+    }
+}
+
+aio::task<> session_links::release_standing(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     auto& store = in_.sessions.kept()->store();
     auto key = session::records::record_key(host_.who().key);
     [[maybe_unused]] auto released =
-        co_await store.set_if(key, field_of("get", server), in_.replicas.self(), std::string());
+        co_await store.set_if(key, field_of("get", *s->of), in_.replicas.self(), std::string());
 }
 
 // Upstream sessions that other replicas opened and this one has not taken up.
 aio::task<> session_links::close_left(state::fields record) {
     aio::nursery each(host_.get_executor(), "gateway");
-    for (std::size_t server = 0; server < in_.servers.size(); ++server) {
-        auto field = field_of("up", server);
+    auto servers = in_.newest;
+    for (const auto& server : servers) {
+        auto field = field_of("up", *server);
+        auto s = slot_of(server);
         for (auto& [name, handle] : record) {
-            if (name != field || handle == slot_of(server).handle) continue;
-            auto request = request_for(server);
+            if (name != field || handle.empty() || handle == s->handle) continue;
+            auto request = request_for(*s);
             request.adopt = std::move(handle);
-            auto adopted = co_await in_.servers[server]->open(std::move(request));
+            auto adopted = co_await server->server->open(std::move(request));
             if (adopted) each.spawn(close_link(std::move(*adopted)));
         }
     }

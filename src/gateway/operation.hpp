@@ -7,34 +7,25 @@
 #include "base/outcome.hpp"
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
-#include "catalog/schemas.hpp"
 #include "gateway/page_cache.hpp"
 #include "gateway/pager.hpp"
 #include "gateway/peers.hpp"
-#include "gateway/settings.hpp"
+#include "gateway/served.hpp"
 #include "mcp/methods.hpp"
 #include "net/http.hpp"
 #include "policy/access.hpp"
 #include "session/registry.hpp"
 #include "sys/budget.hpp"
 #include "sys/meters.hpp"
-#include "upstream/server.hpp"
 #include "wire/message.hpp"
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace sluice::gateway {
-
-struct known_peer {
-    // Host sessions subscribed to each URI: what a shared process must go on hearing of.
-    std::map<std::string, std::size_t> subscribers;
-    // The log level of each host session of a shared process, which is set to the most verbose.
-    std::map<const void*, std::string> levels;
-};
 
 // What happened that has to do with other replicas; read at a scrape.
 struct replica_numbers {
@@ -46,36 +37,43 @@ struct replica_numbers {
 
 class replicas;
 
-// The collaborators; built by app, alive until every operation has ended.
-struct house {
+// What a process has once. Built by app, alive until every operation and every session has ended.
+struct grounds {
     aio::loop& loop;
     aio::deadlines& deadlines;
-    const catalog::directory& names;
     catalog::index& lists;
-    const policy::authoriser& authoriser;
     session::registry& sessions;
     sys::meters& meters;
-    pager& pages;
     gateway::replicas& replicas;
-    sys::budget& bodies;                                    // of messages under way
-    std::string registry;                                   // digest of the effective configuration
-    std::vector<std::unique_ptr<upstream::server>> servers; // configuration order
-    std::vector<known_peer> peers;                          // same order
-    settings bounds;
-    peer_book known = {};
-    replica_numbers numbers = {};
-    catalog::schemas schemas = catalog::schemas();
+    sys::budget& bodies; // of messages under way
+    peer_book& known;
+    replica_numbers& numbers;
+    const std::vector<shared_served>& newest; // the servers of the configuration in force
+};
+
+// And what a configuration adds to it. An operation ends in the house where it began.
+struct house : grounds {
+    const catalog::directory& names;
+    const policy::authoriser& authoriser;
+    pager& pages;
+    std::string registry;               // digest of the effective configuration
+    std::vector<shared_served> servers; // configuration order
+    // May be empty, where there is only one house.
+    std::function<std::shared_ptr<const void>()> occupy = {};
+    std::weak_ptr<const void> whole = {};
     std::unique_ptr<page_cache> cache = {}; // made by the gateway, ended with it
 
     // What that server listed holds no more.
-    void forget_lists(std::size_t server) {
-        lists.forget(server);
-        schemas.forget(server);
-        if (cache) cache->forget(server);
-    }
+    void forget_lists(std::size_t server) { lists.forget(servers[server]->number); }
+
+    // Keeps the servers of this house for as long as it is held: for whatever calls them.
+    std::shared_ptr<const void> enter() const { return occupy ? occupy() : nullptr; }
+    // Keeps the house alone: for what only listens, as long as it likes.
+    std::shared_ptr<const void> hold() const { return whole.lock(); }
 };
 
 struct operation {
+    std::shared_ptr<const void> under; // the house it walks through
     std::shared_ptr<session::session> host;
     std::shared_ptr<session::call> call;
     catalog::scope scope; // only servers this caller may use

@@ -1,6 +1,7 @@
 #include "gateway/orphans.hpp"
 
 #include "gateway/links.hpp"
+#include "gateway/questions.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/replicas.hpp"
 #include "mcp/errors.hpp"
@@ -39,6 +40,49 @@ std::optional<std::size_t> server_called(const house& in, std::string_view name)
     return std::nullopt;
 }
 
+// A question that stood open when its replica died. Whoever answers it now is not heard, so the
+// host is told not to, and the upstream has an error.
+struct left_question {
+    std::string ours;   // JSON text
+    std::string theirs; // the same
+};
+
+std::vector<left_question> left_questions(const session::tail& from) {
+    std::vector<left_question> out;
+    std::uint32_t call = 0;
+    for ([[maybe_unused]] auto id : wire::array_view(from.fact("ids"))) {
+        for (auto pair : wire::array_view(from.fact(open_questions_fact(call)))) {
+            std::vector<std::string> both;
+            for (auto one : wire::array_view(pair))
+                both.emplace_back(one);
+            if (both.size() == 2) out.push_back({std::move(both[0]), std::move(both[1])});
+        }
+        ++call;
+    }
+    return out;
+}
+
+aio::task<> refuse_left(
+    [[maybe_unused]] std::shared_ptr<const void> under,
+    house& in,
+    std::shared_ptr<session::session> host,
+    std::size_t server,
+    std::vector<left_question> left
+) {
+    co_await aio::keep_running_when_cancelled();
+    auto until = aio::clock::now() + in.names.server(server).initialize_timeout;
+    auto link = co_await links_of(in, *host).ensure(in.servers[server], nullptr, until, nullptr);
+    for (const auto& one : left) {
+        auto id = wire::token::parse(one.ours);
+        if (id) co_await host->forget_in_record(session::session::ask_field(*id));
+        if (!link) continue;
+        auto bytes = wire::make_error(
+            one.theirs, mcp::code_internal, "the replica of the gateway that had asked is gone"
+        );
+        [[maybe_unused]] auto sent = co_await (*link)->notify(std::move(bytes), until);
+    }
+}
+
 void end_unknown(house& in, session::stream& into, const orphan& o) {
     std::string text(unknown_outcome);
     text.append(o.server).append("' cannot be resumed; look what took effect before you repeat it");
@@ -61,6 +105,7 @@ aio::task<bool> go_on(
     auto call = host->begin_call(std::move(*id), into, 0);
     if (!call) co_return false;
     auto op = std::make_shared<operation>();
+    op->under = in.enter();
     op->host = host;
     op->call = std::move(*call);
     op->message = std::move(message);
@@ -80,6 +125,7 @@ aio::task<bool> go_on(
 }
 
 aio::task<> finish_orphan(
+    [[maybe_unused]] std::shared_ptr<const void> under,
     house& in,
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> into,
@@ -113,11 +159,19 @@ aio::task<bool> take_over_orphan(
     std::shared_ptr<session::stream> into
 ) {
     auto at = host->place_of_log(into->handle());
-    auto log = std::make_unique<session::journal>(host->kept()->store(), std::move(at));
+    auto log = std::make_unique<session::journal>(
+        host->get_executor(), host->kept()->store(), std::move(at)
+    );
     auto taken = co_await log->take_over(from.epoch());
     if (!taken) co_return false;
     auto answered = co_await answered_in(*host, from.key());
     into->keep_on(std::move(log));
+    auto asked = left_questions(from);
+    auto server = server_called(in, from.fact("server"));
+    for (const auto& one : asked)
+        into->push_note(withdrawal_of(one.ours, "the replica that asked is gone"));
+    if (!asked.empty() && server)
+        host->spawn(refuse_left(in.enter(), in, host, *server, std::move(asked)));
     std::vector<orphan> left;
     for (auto id : wire::array_view(from.fact("ids"))) {
         if (std::find(answered.begin(), answered.end(), id) != answered.end()) continue;
@@ -130,7 +184,7 @@ aio::task<bool> take_over_orphan(
     if (left.size() == 1 && answered.empty()) {
         left.front().token = std::string(from.fact("token"));
         left.front().mark = std::string(from.fact("mark"));
-        host->spawn(finish_orphan(in, host, into, std::move(left.front())));
+        host->spawn(finish_orphan(in.enter(), in, host, into, std::move(left.front())));
         co_return true;
     }
     for (const auto& o : left)

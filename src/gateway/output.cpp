@@ -25,10 +25,10 @@ aio::task<> read_schemas(house& in, shared_operation op, std::size_t server, std
     reading how_far;
     how_far.most_pages = in.names.rules().max_pages;
     how_far.until = aio::clock::now() + in.names.server(server).list_timeout;
-    how_far.enough = [&in, &from, &tool] { return in.schemas.find(from, tool) != nullptr; };
+    how_far.enough = [&in, &from, &tool] { return in.lists.schemas().find(from, tool) != nullptr; };
     const auto& list = mcp::describe(mcp::method::tools_list);
     auto names = co_await fetch_all_names(in, op, list, server, how_far);
-    if (names && !how_far.enough()) in.schemas.learnt_all(from);
+    if (names && !how_far.enough()) in.lists.schemas().learnt_all(from);
 }
 
 std::optional<mcp::breach>
@@ -70,9 +70,9 @@ aio::task<std::optional<finding>> examine(
     house& in, shared_operation op, std::size_t server, std::string tool, std::string_view result
 ) {
     auto from = viewpoint_of(in, *op, server);
-    if (in.schemas.find(from, tool) == nullptr && !in.schemas.knows_all(from))
+    if (in.lists.schemas().find(from, tool) == nullptr && !in.lists.schemas().knows_all(from))
         co_await read_schemas(in, op, server, tool);
-    co_return judge(in.schemas.find(from, tool), result);
+    co_return judge(in.lists.schemas().find(from, tool), result);
 }
 
 void tell(house& in, std::size_t server, const std::string& tool, const finding& f) {

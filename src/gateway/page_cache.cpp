@@ -6,6 +6,8 @@
 #include "sys/digest.hpp"
 #include "sys/random.hpp"
 
+#include <algorithm>
+
 namespace sluice::gateway {
 
 namespace {
@@ -54,7 +56,13 @@ bool is_plain(const wire::message& m) {
 
 } // namespace
 
-page_cache::page_cache(house& in) : in_(in), chores_(in.loop.get_executor(), "gateway") {}
+page_cache::page_cache(house& in) : in_(in), chores_(in.loop.get_executor(), "gateway") {
+    in_.lists.tell(this, [this](std::size_t number) { forget(number); });
+}
+
+page_cache::~page_cache() {
+    in_.lists.tell_no_more(this);
+}
 
 std::optional<std::string>
 page_cache::key_of(const operation& op, std::size_t server, const std::string& cursor) const {
@@ -121,7 +129,12 @@ aio::task<> page_cache::keep(std::string place, std::size_t server, std::string 
         co_await in_.pages.store().put(std::move(place), std::move(bytes), life);
 }
 
-void page_cache::forget(std::size_t server) {
+void page_cache::forget(std::size_t number) {
+    auto it = std::find_if(in_.servers.begin(), in_.servers.end(), [&](const auto& each) {
+        return each->number == number;
+    });
+    if (it == in_.servers.end()) return;
+    auto server = static_cast<std::size_t>(it - in_.servers.begin());
     if (in_.names.server(server).cache_ttl.count() == 0) return;
     stale_[server] = ++changes_;
     // Who comes now must not be given what was asked for before.

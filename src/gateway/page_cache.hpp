@@ -26,6 +26,9 @@ struct operation;
 class page_cache {
 public:
     explicit page_cache(house& in);
+    ~page_cache();
+    page_cache(const page_cache&) = delete;
+    page_cache& operator=(const page_cache&) = delete;
 
     // One request for a page under way; whoever joined it is woken when it ends.
     struct flight {
@@ -50,9 +53,9 @@ public:
     aio::task<std::optional<wire::message>> find(std::string place);
     aio::task<> keep(std::string place, std::size_t server, std::string bytes);
 
-    // The server's lists are others now, here at once and on every replica as soon as the store
-    // says so.
-    void forget(std::size_t server);
+    // The lists of the server of that number are others now, here at once and on every replica as
+    // soon as the store says so.
+    void forget(std::size_t number);
     aio::task<> shut_down();
 
 private:

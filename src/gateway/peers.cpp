@@ -50,7 +50,8 @@ catalog::viewpoint viewpoint_of(
 
 catalog::viewpoint viewpoint_of(const house& in, const operation& op, std::size_t server) {
     const auto& settings = in.names.server(server);
-    return viewpoint_of(settings, server, opening_for(settings, op.host->who(), op.headers.get()));
+    auto request = opening_for(settings, op.host->who(), op.headers.get());
+    return viewpoint_of(settings, in.servers[server]->number, request);
 }
 
 const upstream::peer_info* peer_of(house& in, const operation& op, std::size_t server) {

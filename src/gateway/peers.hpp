@@ -44,8 +44,8 @@ upstream::open_request opening_for(
     const net::fields* headers
 );
 
-// What the server can tell apart: what goes up with the requests and what was declared to it. A
-// process that all host sessions share sees none of it.
+// `server` is its number (gateway::served). What the server can tell apart: what goes up with the
+// requests and what was declared to it. A process that all host sessions share sees none of it.
 catalog::viewpoint viewpoint_of(
     const upstream::server_settings& settings,
     std::size_t server,

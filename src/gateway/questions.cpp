@@ -28,9 +28,20 @@ std::string mode_of(const wire::message& request) {
 
 } // namespace
 
+std::string withdrawal_of(std::string_view ask_id, std::string_view reason) {
+    std::string params = "{\"requestId\":";
+    params.append(ask_id).append(",\"reason\":").append(wire::quote(reason)).append("}");
+    return wire::make_notification("notifications/cancelled", params);
+}
+
+std::string open_questions_fact(std::uint32_t call) {
+    return "asks:" + std::to_string(call);
+}
+
 questions::questions(house& in, shared_operation op, std::size_t server, shared_link link)
     : in_(in), op_(std::move(op)), server_(server), link_(std::move(link)),
-      jobs_(op_->host->get_executor(), "gateway"), last_settled_(aio::clock::now()) {}
+      jobs_(op_->host->get_executor(), "gateway"),
+      on_cancel_(*op_->call, [this] { withdraw_all(); }), last_settled_(aio::clock::now()) {}
 
 void questions::take(wire::message request) {
     if (jobs_.size() >= most_jobs) return; // it floods; what it asks now is never answered
@@ -80,16 +91,20 @@ aio::task<> questions::put_to_host(std::shared_ptr<const wire::message> request)
     co_await op_->host->write_in_record(std::move(mine));
     auto begun = aio::clock::now();
     in_.meters.question_put(method);
-    op_->call->out().push_question(for_host(*request, *ask));
     waiting_.emplace_back(*id, ask);
+    note_open();
+    op_->call->out().push_question(for_host(*request, *ask));
     auto answer = co_await wait_for_host(ask);
     std::erase_if(waiting_, [&](const auto& one) { return one.second == ask; });
+    // Before anything is awaited: a cancel withdraws what is listed, and what is not was settled.
+    if (!answer) withdraw(*ask, answer.error().message);
+    note_open();
+    op_->call->out().flush_notes();
     op_->host->questions().close(*ask);
     std::chrono::duration<double> waited = aio::clock::now() - begun;
     in_.meters.question_settled(method, waited.count());
     co_await op_->host->forget_in_record(std::move(field));
     if (ask->is_taken_back()) {
-        withdraw(*ask, "the server takes the question back");
         in_.meters.question_ended(method, "taken_back");
     } else if (answer) {
         auto bytes = wire::rewrite(*answer, {{answer->id, request->view(request->id)}});
@@ -97,7 +112,6 @@ aio::task<> questions::put_to_host(std::shared_ptr<const wire::message> request)
             co_await link_->notify(std::move(bytes), aio::clock::now() + answer_limit);
         in_.meters.question_ended(method, "answered");
     } else {
-        withdraw(*ask, answer.error().message);
         co_await refuse(request, answer.error());
     }
 }
@@ -127,7 +141,8 @@ aio::task<base::result<wire::message>> questions::wait_for_host(std::shared_ptr<
         auto slice = std::min(until, aio::clock::now() + look_every);
         auto answer = co_await ask->wait(slice);
         if (answer) co_return std::move(*answer);
-        if (ask->is_taken_back()) co_return base::fault(base::errc::cancelled, "taken back");
+        if (ask->is_taken_back())
+            co_return base::fault(base::errc::cancelled, "the server takes the question back");
         auto now = aio::clock::now();
         const auto& out = op_->call->out();
         if (op_->call->is_cancelled() || closing_) {
@@ -154,9 +169,24 @@ void questions::withdrawn(const wire::message& note) {
 }
 
 void questions::withdraw(const session::ask& ask, std::string_view reason) {
-    std::string params = "{\"requestId\":" + std::string(ask.id().text()) +
-                         ",\"reason\":" + wire::quote(reason) + "}";
-    op_->call->out().push_note(wire::make_notification("notifications/cancelled", params));
+    if (op_->call->is_cancelled()) return; // then withdraw_all has done it
+    op_->call->out().push_note(withdrawal_of(ask.id().text(), reason));
+}
+
+void questions::withdraw_all() {
+    for (const auto& [id, ask] : waiting_)
+        op_->call->out().push_note(withdrawal_of(ask->id().text(), "the call was cancelled"));
+}
+
+void questions::note_open() {
+    if (!op_->host->is_kept()) return;
+    std::string all;
+    for (const auto& [id, ask] : waiting_) {
+        if (!all.empty()) all += ",";
+        all.append("[").append(ask->id().text()).append(",").append(id.text()).append("]");
+    }
+    auto name = open_questions_fact(op_->call->number());
+    op_->call->out().note(std::move(name), "[" + all + "]");
 }
 
 aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base::fault why) {

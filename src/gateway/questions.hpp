@@ -16,6 +16,12 @@
 
 namespace sluice::gateway {
 
+// The host need not answer that any more: `ask_id` is JSON text.
+std::string withdrawal_of(std::string_view ask_id, std::string_view reason);
+// Under which name a stream's log says what its call number `call` has asked and has no answer to:
+// [[our id, the upstream's], ...].
+std::string open_questions_fact(std::uint32_t call);
+
 class questions {
 public:
     questions(house& in, shared_operation op, std::size_t server, shared_link link);
@@ -36,6 +42,9 @@ private:
     base::result<void> may_be_asked(const wire::message& request) const;
     aio::task<base::result<wire::message>> wait_for_host(std::shared_ptr<session::ask> ask);
     void withdraw(const session::ask& ask, std::string_view reason);
+    void withdraw_all();
+    // For a replica that would take the call over: what is open now (orphans.cpp reads it).
+    void note_open();
     aio::task<> refuse(std::shared_ptr<const wire::message> request, base::fault why);
 
     house& in_;
@@ -45,6 +54,7 @@ private:
     aio::nursery jobs_;
     std::vector<std::pair<wire::token, std::shared_ptr<session::ask>>>
         waiting_; // by the upstream's id
+    session::call::watch on_cancel_;
     std::size_t open_ = 0;
     aio::instant last_settled_;
     bool closing_ = false;

@@ -103,8 +103,11 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
             if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.server, p.link);
             p.asked->take(std::move(step->message));
         } else if (is_list_change(step->message)) {
-            in.forget_lists(p.server);
-            links_of(in, *op->host).list_changed(step->message, &op->call->out());
+            in.lists.forget(in.servers[p.server]->number);
+            links_of(in, *op->host)
+                .list_changed(
+                    step->message.method_text(), wire::rewrite(step->message, {}), &op->call->out()
+                );
         } else if (step->message.method_is("notifications/cancelled")) {
             if (p.asked) p.asked->withdrawn(step->message);
         } else if (p.relay_notes) {
@@ -138,13 +141,14 @@ base::result<policy::grant> may_ask(house& in, const operation& op, std::size_t 
 }
 
 aio::task<base::result<wire::message>> ask(house& in, shared_operation op, request_to what) {
-    const auto& server = in.servers[what.server]->settings();
+    const auto& server = in.names.server(what.server);
     if (what.allowed.server() != server.name || what.allowed.who() != op->caller)
         throw std::logic_error("a request with the grant of another");
     auto end = aio::clock::now() + what.longest;
     auto first = std::min(aio::clock::now() + what.silence, end);
     waiting opening(*op);
-    auto link = co_await links_of(in, *op->host).ensure(what.server, op->headers, first, op->call);
+    auto link = co_await links_of(in, *op->host)
+                    .ensure(in.servers[what.server], op->headers, first, op->call);
     opening.done();
     if (!link) co_return link.error();
     if (op->call->is_cancelled())
@@ -185,7 +189,8 @@ ask_on(house& in, shared_operation op, std::size_t server, std::string mark) {
     const auto& limits = in.names.server(server);
     auto end = aio::clock::now() + limits.max_timeout;
     auto first = std::min<aio::instant>(aio::clock::now() + limits.timeout, end);
-    auto link = co_await links_of(in, *op->host).ensure(server, op->headers, first, op->call);
+    auto link =
+        co_await links_of(in, *op->host).ensure(in.servers[server], op->headers, first, op->call);
     if (!link) co_return link.error();
     upstream::outgoing request;
     request.message = op->message;

@@ -137,6 +137,11 @@ aio::task<base::result<std::vector<replica>>> replicas::others() {
     co_return all;
 }
 
+bool replicas::store_is_settled() const {
+    auto store = store_.how();
+    return store.up && aio::clock::now() - store.since >= from_.lease;
+}
+
 aio::task<bool> replicas::may_take_over(std::string id) {
     if (alone() || id == self_) co_return false;
     // Not from the memory of a second ago: another asks for this only once.

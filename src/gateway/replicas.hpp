@@ -51,6 +51,8 @@ public:
     aio::task<base::result<std::string>> find(std::string id);
     // Every other live replica. One that was killed stays until its lease is over.
     aio::task<base::result<std::vector<replica>>> others();
+    // The store has been up for a whole lease: what is not in it by now will not come.
+    bool store_is_settled() const;
     // Whether what that replica held may be taken over: it is dead, and the store has been up for a
     // whole lease, so that everybody alive had time to renew his (decision 4). False when not
     // known.

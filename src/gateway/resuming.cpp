@@ -17,6 +17,7 @@ const std::string standing_handle(session::standing_handle);
 
 // Copies until the log ends or nobody reads the copy any more.
 aio::task<> follow(
+    [[maybe_unused]] std::shared_ptr<const void> under,
     house& in,
     std::shared_ptr<session::session> host,
     std::unique_ptr<session::tail> from,
@@ -59,7 +60,7 @@ aio::task<base::result<std::shared_ptr<session::stream>>> open_copy(
     }
     ++in.numbers.replays;
     if (!from->has_ended()) {
-        auto job = follow(in, host, std::move(from), into);
+        auto job = follow(in.hold(), in, host, std::move(from), into);
         host->spawn(std::move(job));
     }
     co_return into;
@@ -74,6 +75,10 @@ open_rest(house& in, std::shared_ptr<session::session> host, std::string handle)
     if (!host->is_kept()) co_return base::fault(base::errc::not_found, "no such stream");
     // All of it: a host may come back to this copy from an earlier place than the one it names now.
     auto copy = co_await open_copy(in, std::move(host), std::move(handle), 0);
+    bool none = !copy && copy.error().code == base::errc::not_found;
+    // The replica that has it may not have written it down yet.
+    if (none && !in.replicas.store_is_settled())
+        co_return base::fault(base::errc::unreachable, "the store has just come back");
     co_return copy;
 }
 

@@ -76,12 +76,16 @@ ask_quietly(shared_link link, std::string method, std::string params, aio::insta
 
 bool session_links::worth_listening(const slot& s) const {
     // What was declared may be asked for, also on a stream of its own.
+    if (s.left) return false;
     if (s.declares || !s.subscriptions.empty()) return true;
     const auto& can = s.link->peer().capabilities;
     bool logs = wire::object_view(can).find("logging").has_value();
     if (logs && !host_.log_level().empty()) return true;
     constexpr std::array<std::string_view, 3> kinds = {"tools", "prompts", "resources"};
     bool host_listens = listening_ || host_.who().one_stream;
+    // Another replica may have subscribed, and may be gone.
+    bool updates = host_.is_kept() && has_flag(can, "resources", "subscribe");
+    if (host_listens && updates) return true;
     return host_listens && std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) {
                return has_flag(can, kind, "listChanged");
            });
@@ -98,62 +102,68 @@ void session_links::listen_for_level() {
 
 void session_links::listen_where_worth() {
     for (auto& [server, s] : slots_) {
-        if (s->link && s->link->usable() && worth_listening(*s)) open_standing(server);
+        if (s->link && s->link->usable() && worth_listening(*s)) open_standing(s);
     }
 }
 
-std::string session_links::level_for(std::size_t server) {
-    if (!is_shared(in_.names.server(server))) return host_.log_level();
-    auto& all = in_.peers[server].levels;
+std::string session_links::level_for(const shared_served& server) {
+    if (!is_shared(server->settings())) return host_.log_level();
+    auto& all = server->peers.levels;
     all[this] = host_.log_level();
     return most_verbose(all);
 }
 
-void session_links::subscribing(std::size_t server, const std::string& uri) {
-    auto& s = slot_of(server);
-    s.subscriptions.try_emplace(uri, false);
-    open_standing(server);
+void session_links::subscribing(const shared_served& server, const std::string& uri) {
+    auto s = slot_of(server);
+    s->subscriptions.try_emplace(uri, false);
+    open_standing(s);
 }
 
-void session_links::subscribed(std::size_t server, const std::string& uri, bool done) {
-    auto& s = slot_of(server);
-    auto it = s.subscriptions.find(uri);
-    if (it == s.subscriptions.end() || it->second) return; // an earlier one stands
+void session_links::subscribed(const shared_served& server, const std::string& uri, bool done) {
+    auto s = slot_of(server);
+    auto it = s->subscriptions.find(uri);
+    if (it == s->subscriptions.end() || it->second) return; // an earlier one stands
     if (!done) {
-        s.subscriptions.erase(it);
+        s->subscriptions.erase(it);
         return;
     }
     it->second = true;
-    ++in_.peers[server].subscribers[uri];
+    ++server->peers.subscribers[uri];
 }
 
-std::optional<std::size_t> session_links::subscribed_at(const std::string& uri) const {
+shared_served session_links::subscribed_at(const std::string& uri) const {
     for (const auto& [server, s] : slots_) {
         auto it = s->subscriptions.find(uri);
-        if (it != s->subscriptions.end() && it->second) return server;
+        if (it != s->subscriptions.end() && it->second) return s->of;
     }
-    return std::nullopt;
+    return nullptr;
 }
 
-bool session_links::unsubscribed(std::size_t server, const std::string& uri) {
-    auto& s = slot_of(server);
+bool session_links::unsubscribed(const shared_served& server, const std::string& uri) {
+    const auto* known = find_slot(*server);
+    if (known == nullptr || !known->subscriptions.contains(uri)) return true;
+    return drop_subscription(*slot_of(server), uri);
+}
+
+// False when other sessions keep the shared upstream's own subscription alive.
+bool session_links::drop_subscription(slot& s, const std::string& uri) {
     auto it = s.subscriptions.find(uri);
     if (it == s.subscriptions.end() || !it->second) return true;
     s.subscriptions.erase(it);
-    auto& all = in_.peers[server].subscribers;
+    auto& all = s.of->peers.subscribers;
     auto count = all.find(uri);
     bool last = count == all.end() || --count->second == 0;
     if (last && count != all.end()) all.erase(count);
-    return last || !is_shared(in_.names.server(server));
+    return last || !is_shared(s.of->settings());
 }
 
 // An update may name a part of what was subscribed. What comes to the host's own upstream session
 // was meant for it, whatever it names.
-bool session_links::asked_for_updates(std::size_t server, const std::string& uri, bool shared)
+bool session_links::asked_for_updates(const served& server, const std::string& uri, bool shared)
     const {
-    auto found = slots_.find(server);
-    if (found == slots_.end()) return false;
-    const auto& mine = found->second->subscriptions;
+    const auto* found = find_slot(server);
+    if (found == nullptr) return false;
+    const auto& mine = found->subscriptions;
     // Another replica may have subscribed, in this very upstream session.
     if (!shared) return host_.is_kept() || !mine.empty();
     return std::any_of(mine.begin(), mine.end(), [&](const auto& one) {
@@ -161,20 +171,19 @@ bool session_links::asked_for_updates(std::size_t server, const std::string& uri
     });
 }
 
-void session_links::list_changed(const wire::message& note, session::stream* call) {
+void session_links::list_changed(std::string method, std::string note, session::stream* call) {
     if (closing_) return;
-    auto method = note.method_text();
     auto& s = storms_[method];
     auto now = aio::clock::now();
     if (!s.waiting && now >= s.quiet_until) {
         s.quiet_until = now + quiet_time;
         if (call != nullptr)
-            call->push_note(wire::rewrite(note, {}));
+            call->push_note(std::move(note));
         else
-            host_.tell(wire::rewrite(note, {}));
+            host_.tell(std::move(note));
         return;
     }
-    s.latest = wire::rewrite(note, {});
+    s.latest = std::move(note);
     if (s.waiting) return;
     s.waiting = true;
     chores_.spawn(send_later(std::move(method)));
@@ -190,23 +199,23 @@ aio::task<> session_links::send_later(std::string method) {
     host_.tell(std::move(s.latest));
 }
 
-void session_links::set_up_again(std::size_t server) {
+void session_links::set_up_again(const shared_served& server) {
     if (closing_) return;
-    if (is_kept(server)) chores_.spawn(publish_again(server));
-    bool nothing = slot_of(server).subscriptions.empty() && host_.log_level().empty();
-    if (!nothing) chores_.spawn(subscribe_again(server, true));
+    auto s = slot_of(server);
+    if (is_kept(*server)) chores_.spawn(publish_again(s));
+    bool nothing = s->subscriptions.empty() && host_.log_level().empty();
+    if (!nothing) chores_.spawn(subscribe_again(s, true));
 }
 
-aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
+aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
     co_await aio::keep_running_when_cancelled();
-    auto& s = slot_of(server);
-    auto link = s.link;
+    auto link = s->link;
     if (!link) co_return;
-    auto limit = in_.names.server(server).timeout;
+    auto limit = s->of->settings().timeout;
     if (level_too && !host_.log_level().empty())
-        co_await set_level(server, link, aio::clock::now() + limit);
+        co_await set_level(s->of, link, aio::clock::now() + limit);
     std::vector<std::string> uris;
-    for (const auto& [uri, sure] : s.subscriptions) {
+    for (const auto& [uri, sure] : s->subscriptions) {
         if (sure) uris.push_back(uri);
     }
     for (const auto& uri : uris) {
@@ -214,43 +223,43 @@ aio::task<> session_links::subscribe_again(std::size_t server, bool level_too) {
         // Refused or not: the host reads it again and sees.
         [[maybe_unused]] auto answer =
             co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
-        if (closing_) co_return;
-        if (s.subscriptions.contains(uri)) host_.tell(updated(uri));
+        if (closing_ || s->left) co_return;
+        if (s->subscriptions.contains(uri)) host_.tell(updated(uri));
     }
 }
 
-void session_links::may_have_changed(std::size_t server) {
+void session_links::may_have_changed(const shared_served& server) {
     if (closing_) return;
-    for (const auto& [uri, sure] : slot_of(server).subscriptions)
+    auto s = slot_of(server);
+    for (const auto& [uri, sure] : s->subscriptions)
         if (sure) host_.tell(updated(uri));
 }
 
-void session_links::come_back(std::size_t server) {
-    auto& s = slot_of(server);
-    if (closing_ || s.coming_back || s.subscriptions.empty()) return;
-    s.coming_back = true;
-    chores_.spawn(open_again(server));
+void session_links::come_back(const shared_served& server) {
+    auto s = slot_of(server);
+    if (closing_ || s->coming_back || s->subscriptions.empty()) return;
+    s->coming_back = true;
+    chores_.spawn(open_again(s));
 }
 
 // Opening it subscribes again.
-aio::task<> session_links::open_again(std::size_t server) {
+aio::task<> session_links::open_again(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
-    auto& s = slot_of(server);
     aio::duration wait = first_pause;
-    while (!closing_ && !s.subscriptions.empty()) {
+    while (!closing_ && !s->left && !s->subscriptions.empty()) {
         co_await aio::pause(wait);
-        if (closing_) break;
-        auto until = aio::clock::now() + in_.names.server(server).initialize_timeout;
-        auto opened = co_await ensure(server, s.headers, until);
+        if (closing_ || s->left) break;
+        auto until = aio::clock::now() + s->of->settings().initialize_timeout;
+        auto opened = co_await ensure(s->of, s->headers, until);
         if (opened) break;
         wait = std::min<aio::duration>(wait * 2, longest_pause);
     }
-    s.coming_back = false;
+    s->coming_back = false;
 }
 
 // What only this session wanted to hear is not said any more.
-aio::task<> session_links::leave_level(std::size_t server, shared_link link) {
-    auto& all = in_.peers[server].levels;
+aio::task<> session_links::leave_level(shared_served server, shared_link link) {
+    auto& all = server->peers.levels;
     auto before = most_verbose(all);
     bool had_one = all.erase(this) != 0;
     auto now = most_verbose(all);
@@ -262,18 +271,18 @@ aio::task<> session_links::leave_level(std::size_t server, shared_link link) {
 }
 
 // The shared upstream goes on: what only this session was subscribed to there ends with it.
-aio::task<> session_links::leave_shared(std::size_t server, slot& s) {
+aio::task<> session_links::leave_shared(shared_slot s) {
     std::vector<std::string> uris;
-    uris.reserve(s.subscriptions.size());
-    for (const auto& [uri, sure] : s.subscriptions)
+    uris.reserve(s->subscriptions.size());
+    for (const auto& [uri, sure] : s->subscriptions)
         uris.push_back(uri);
-    co_await leave_level(server, s.link);
+    co_await leave_level(s->of, s->link);
     auto until = aio::clock::now() + farewell;
     for (const auto& uri : uris) {
-        bool last = unsubscribed(server, uri);
-        if (!last || !s.link || !s.link->usable()) continue;
+        bool last = drop_subscription(*s, uri);
+        if (!last || !s->link || !s->link->usable()) continue;
         [[maybe_unused]] auto answer =
-            co_await ask_quietly(s.link, "resources/unsubscribe", uri_params(uri), until);
+            co_await ask_quietly(s->link, "resources/unsubscribe", uri_params(uri), until);
     }
 }
 

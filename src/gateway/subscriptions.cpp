@@ -6,6 +6,9 @@
 #include "gateway/targets.hpp"
 #include "mcp/errors.hpp"
 
+#include <algorithm>
+#include <optional>
+
 namespace sluice::gateway {
 
 namespace {
@@ -32,22 +35,31 @@ aio::task<> subscribe(house& in, shared_operation op, std::string uri) {
     }
     auto& links = links_of(in, *op->host);
     uri_hooks hooks;
-    hooks.before = [&links, uri](std::size_t server) { links.subscribing(server, uri); };
-    hooks.after = [&links, uri](std::size_t server, bool done) {
-        links.subscribed(server, uri, done);
+    hooks.before = [&in, &links, uri](std::size_t server) {
+        links.subscribing(in.servers[server], uri);
+    };
+    hooks.after = [&in, &links, uri](std::size_t server, bool done) {
+        links.subscribed(in.servers[server], uri, done);
     };
     co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(hooks));
+}
+
+// Nothing for one that the configuration has no more.
+std::optional<std::size_t> index_of(const house& in, const shared_served& server) {
+    auto it = std::find(in.servers.begin(), in.servers.end(), server);
+    if (!server || it == in.servers.end()) return std::nullopt;
+    return static_cast<std::size_t>(it - in.servers.begin());
 }
 
 // It ends for this host at once, whatever the upstream says; a shared one goes on hearing of what
 // other sessions are subscribed to.
 aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
     auto& links = links_of(in, *op->host);
-    auto at = links.subscribed_at(uri);
+    auto at = index_of(in, links.subscribed_at(uri));
     std::vector<std::size_t> candidates = {};
     if (at) {
         op->server = in.names.server(*at).name;
-        if (!links.unsubscribed(*at, uri)) {
+        if (!links.unsubscribed(in.servers[*at], uri)) {
             finish(*op, wire::make_result(op->host_id(), "{}"));
             co_return;
         }

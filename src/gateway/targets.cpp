@@ -182,7 +182,7 @@ namespace {
 // A process that sessions share may have to say more than this host wants to hear.
 request_to level_call(house& in, const operation& op, policy::grant allowed, std::size_t server) {
     auto what = plain_call(in, std::move(allowed), server);
-    auto level = links_of(in, *op.host).level_for(server);
+    auto level = links_of(in, *op.host).level_for(in.servers[server]);
     if (level != op.host->log_level())
         what.edits.push_back({op.message->level, wire::quote(level)});
     return what;
@@ -249,9 +249,11 @@ aio::task<> run_set_level(house& in, shared_operation op) {
     }
     {
         aio::nursery fan(op->host->get_executor(), "gateway");
-        for (auto& [server, link] : links_of(in, *op->host).open()) {
+        for (auto server : op->scope.servers) {
+            auto link = links_of(in, *op->host).open_link(*in.servers[server]);
             auto grant = may_ask(in, *op, server);
-            if (!grant || !catalog::has_capability(link->peer().capabilities, "logging")) continue;
+            if (!link || !grant || !catalog::has_capability(link->peer().capabilities, "logging"))
+                continue;
             auto job = tell_level(in, op, std::move(*grant), server);
             fan.spawn(std::move(job));
         }

@@ -2,7 +2,8 @@
 
 #include "base/text.hpp"
 
-#include <array>
+#include <boost/asio/post.hpp>
+
 #include <utility>
 
 namespace sluice::session {
@@ -57,16 +58,25 @@ ending ending_in(std::string_view word) {
     return ending::none;
 }
 
+journal::journal(aio::executor ex, state::store& store, journal_place at)
+    : ex_(ex), store_(store), at_(std::move(at)), self_(std::make_shared<journal*>(this)) {}
+
+journal::~journal() {
+    flush();
+    *self_ = nullptr;
+}
+
 aio::task<base::result<void>>
 journal::open(const std::deque<event>& so_far, state::fields record, ending how) {
     if (how != ending::none) record.emplace_back(ended_field, word_for(how));
-    state::log_append first;
     for (const auto& e : so_far)
-        first.entries.push_back(entry_of(e));
+        pending_.entries.push_back(entry_of(e));
     auto made = co_await store_.open_log(at_.key, at_.owner, std::move(record), at_.ttl);
+    // An attempt of before whose answer was lost: the handle is nobody else's.
+    if (!made && made.error().code == base::errc::conflict)
+        made = co_await store_.adopt_log(at_.key, 1, at_.owner);
     if (!made) co_return made.error();
     epoch_ = *made;
-    if (!first.entries.empty()) post(std::move(first));
     bool there = co_await secure(aio::clock::now() + std::chrono::seconds(1));
     if (!there) co_return base::fault(base::errc::unreachable, "the store is away");
     co_return base::result<void>();
@@ -79,8 +89,18 @@ aio::task<base::result<void>> journal::take_over(std::uint64_t epoch) {
     co_return base::result<void>();
 }
 
-void journal::post(state::log_append what) {
-    if (epoch_ == 0 || *fenced_) return;
+void journal::flush_soon() {
+    if (std::exchange(flushing_, true)) return;
+    aio::asio::post(ex_, [self = self_] {
+        if (*self != nullptr) (*self)->flush();
+    });
+}
+
+void journal::flush() {
+    flushing_ = false;
+    auto what = std::exchange(pending_, {});
+    bool nothing = what.entries.empty() && what.set.empty();
+    if (nothing || epoch_ == 0 || *fenced_) return;
     what.key = at_.key;
     what.epoch = epoch_;
     what.bounds = at_.bounds;
@@ -94,16 +114,16 @@ void journal::post(state::log_append what) {
 }
 
 void journal::wrote(const event& e, state::fields with) {
-    state::log_append what;
-    what.entries.push_back(entry_of(e));
-    what.set = std::move(with);
-    post(std::move(what));
+    pending_.entries.push_back(entry_of(e));
+    set(std::move(with));
 }
 
 void journal::set(state::fields record) {
-    state::log_append what;
-    what.set = std::move(record);
-    post(std::move(what));
+    for (auto& fact : record) {
+        std::erase_if(pending_.set, [&](const auto& old) { return old.first == fact.first; });
+        pending_.set.push_back(std::move(fact));
+    }
+    flush_soon();
 }
 
 void journal::ended(ending how) {
@@ -113,6 +133,7 @@ void journal::ended(ending how) {
 }
 
 aio::task<bool> journal::secure(aio::instant until) {
+    flush();
     auto settled = co_await store_.settle(until);
     co_return settled.ok() && !*fenced_;
 }

@@ -1,7 +1,8 @@
 // The log of one stream in the store, written by the replica that runs its call: what the stream
-// takes is appended in order and not waited for; who sends a result or a question on waits until
-// all of it is there (secure). Another replica reads it on a resume, or goes on with it when this
-// one is dead; from then on nothing of ours is written any more. Decisions 4, 5 and 6.
+// takes is appended in order, that of one turn of the loop together, and not waited for; who sends
+// a result or a question on waits until all of it is there (secure). Another replica reads it on a
+// resume, or goes on with it when this one is dead; from then on nothing of ours is written any
+// more. Decisions 4, 5 and 6.
 #pragma once
 
 #include "aio/task.hpp"
@@ -27,7 +28,10 @@ struct journal_place {
 
 class journal {
 public:
-    journal(state::store& store, journal_place at) : store_(store), at_(std::move(at)) {}
+    journal(aio::executor ex, state::store& store, journal_place at);
+    journal(const journal&) = delete;
+    journal& operator=(const journal&) = delete;
+    ~journal();
 
     // Makes the log with what there is so far. A fault: it is not kept, and nothing is written.
     aio::task<base::result<void>>
@@ -48,11 +52,17 @@ private:
     struct hooks {
         std::function<void()> fenced;
     };
-    void post(state::log_append what);
+    // Waits for the end of this turn of the loop, so that what comes together is one command.
+    void flush_soon();
+    void flush();
 
+    aio::executor ex_;
     state::store& store_;
     journal_place at_;
     std::uint64_t epoch_ = 0;
+    state::log_append pending_;      // entries and facts not posted yet
+    std::shared_ptr<journal*> self_; // for the posted flush; null inside once this is gone
+    bool flushing_ = false;
     // Outlive the journal, for answers that come late.
     std::shared_ptr<bool> fenced_ = std::make_shared<bool>(false);
     std::shared_ptr<hooks> told_ = std::make_shared<hooks>();

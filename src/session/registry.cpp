@@ -5,8 +5,6 @@
 #include "sys/clock.hpp"
 #include "sys/random.hpp"
 
-#include <vector>
-
 namespace sluice::session {
 
 namespace {
@@ -198,11 +196,7 @@ aio::task<> registry::keep_all() {
     auto tick = std::min<aio::duration>(bounds_.idle_ttl / 8, longest_tick);
     while (!chores_.stopping()) {
         co_await aio::pause(tick);
-        std::vector<std::shared_ptr<session>> all;
-        all.reserve(sessions_.size());
-        for (auto& [id, s] : sessions_)
-            all.push_back(s);
-        for (auto& s : all) {
+        for (auto& s : all()) {
             if (chores_.stopping()) break;
             bool counts = !s->who().key.empty() && !s->is_ending();
             if (counts) co_await keep_one(s);
@@ -239,6 +233,14 @@ aio::task<> registry::run(std::shared_ptr<session> s, std::string key) {
     if (it != per_key_.end() && --it->second == 0) per_key_.erase(it);
 }
 
+std::vector<std::shared_ptr<session>> registry::all() const {
+    std::vector<std::shared_ptr<session>> found;
+    found.reserve(sessions_.size());
+    for (const auto& [id, s] : sessions_)
+        found.push_back(s);
+    return found;
+}
+
 std::size_t registry::streams_attached() const {
     std::size_t count = 0;
     for (const auto& [id, s] : sessions_)
@@ -254,11 +256,7 @@ std::size_t registry::calls_under_way() const {
 }
 
 aio::task<> registry::shut_down() {
-    std::vector<std::shared_ptr<session>> all;
-    all.reserve(sessions_.size());
-    for (auto& [id, s] : sessions_)
-        all.push_back(s);
-    for (auto& s : all) {
+    for (auto& s : all()) {
         bool goes_on = shared() && !s->who().key.empty() && !s->who().one_stream;
         if (goes_on)
             s->end_here();

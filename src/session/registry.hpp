@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace sluice::session {
 
@@ -59,6 +60,9 @@ public:
     // shut_down().
     void start_keeping();
 
+    // From now on, also for sessions that are open.
+    void use(const settings& bounds) { bounds_ = bounds; }
+    std::vector<std::shared_ptr<session>> all() const;
     std::size_t size() const { return sessions_.size(); }
     std::size_t streams_attached() const;
     std::size_t calls_under_way() const;

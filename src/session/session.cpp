@@ -137,6 +137,28 @@ journal_place session::place_of_log(std::string_view handle) const {
 
 aio::task<> session::keep_stream(std::shared_ptr<stream> s) {
     if (!is_kept() || s->is_kept() || who_.one_stream) co_return;
+    bool done = co_await try_to_keep(s);
+    if (done || ending_) co_return;
+    auto later = keep_later(shared_from_this(), s);
+    calls_.spawn(std::move(later));
+}
+
+// Its host may come back to another replica once the store is there again.
+aio::task<> session::keep_later(std::shared_ptr<session> self, std::weak_ptr<stream> which) {
+    co_await aio::keep_running_when_cancelled();
+    for (;;) {
+        co_await aio::pause(std::chrono::milliseconds(250));
+        auto s = which.lock();
+        if (!s || self->ending_) co_return;
+        auto listed = self->streams_.find(s->handle());
+        if (listed == self->streams_.end() || listed->second != s) co_return;
+        bool done = co_await self->try_to_keep(std::move(s));
+        if (done) co_return;
+    }
+}
+
+// False while the store is away.
+aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
     auto at = place_of_log(s->handle());
     state::fields calls;
     std::string ids;
@@ -147,11 +169,16 @@ aio::task<> session::keep_stream(std::shared_ptr<stream> s) {
     }
     state::fields record;
     record.emplace_back("ids", "[" + ids + "]");
-    auto log = std::make_unique<journal>(kept_->store(), std::move(at));
+    auto log = std::make_unique<journal>(get_executor(), kept_->store(), std::move(at));
     auto kept = co_await s->keep(std::move(log), std::move(record));
-    if (!kept || calls.empty()) co_return;
+    if (!kept) {
+        auto code = kept.error().code;
+        co_return code != base::errc::unreachable&& code != base::errc::timeout;
+    }
+    if (calls.empty()) co_return true;
     auto key = records::record_key(who_.key);
     [[maybe_unused]] auto told = co_await kept_->store().set(std::move(key), std::move(calls));
+    co_return true;
 }
 
 void session::tell(std::string note) {
@@ -274,9 +301,9 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
     }
     for (auto& c : found) {
         if (c->is_cancelled()) continue; // its response is forgone already
-        // First its stream, so that the host's request ends now, whatever the upstream takes.
-        c->out().forgo_final();
+        // Its open questions are withdrawn; then its stream ends, whatever the upstream takes.
         c->cancel(reason_json);
+        c->out().forgo_final();
     }
 }
 

@@ -101,8 +101,8 @@ public:
     bool has_standing() const { return standing_ != nullptr; }
     // Lists a stream that is read here and whose call runs, or ran, on another replica.
     std::shared_ptr<stream> open_copy(std::string handle);
-    // From now on what that stream carries is in its log, before anybody is told of it. Without a
-    // shared store, or while that is away: nothing.
+    // From now on what that stream carries is in its log, before anybody is told of it. While the
+    // store is away nothing is; it is made up for as soon as the store is back.
     aio::task<> keep_stream(std::shared_ptr<stream> s);
     journal_place place_of_log(std::string_view handle) const;
     // A notification that belongs to no call, on the standing stream, wherever that is read.
@@ -157,6 +157,7 @@ public:
     bool is_doubtful = false;
     bool is_busy() const; // a call under way or a stream attached
     std::size_t attached_streams() const;
+    std::uint32_t calls_numbered = 0; // tells the calls of a shared stream apart; front counts
     // GETs that read a stream now; front counts them.
     std::size_t gets = 0;
     bool is_ending() const { return ending_; }
@@ -170,6 +171,8 @@ public:
     void end_here();
 
 private:
+    aio::task<bool> try_to_keep(std::shared_ptr<stream> s);
+    static aio::task<> keep_later(std::shared_ptr<session> self, std::weak_ptr<stream> which);
     bool is_crowded() const;
     std::size_t finished_bytes() const; // how much of finished streams is kept
     void prune_streams();

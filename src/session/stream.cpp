@@ -92,6 +92,12 @@ void stream::push_copy(event e) {
     add(std::move(e));
 }
 
+void stream::begin_anew() {
+    forget();
+    next_position_ = 1;
+    reader_ = 1;
+}
+
 void stream::add(event e) {
     count(e, 1);
     log_.push_back(std::move(e));

@@ -59,6 +59,8 @@ public:
     void push_copy(event e);
     // Of such a copy: nothing up to `position` will come.
     void begin_behind(std::uint64_t position) { next_position_ = position + 1; }
+    // Of such a copy: its log is another now and counts from one again.
+    void begin_anew();
     void end(ending how);
     // One of several expected responses will never come (a cancelled call of a batch).
     void forgo_final();

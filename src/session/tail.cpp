@@ -32,9 +32,9 @@ aio::task<base::result<bool>> tail::begin(std::shared_ptr<stream> into, std::uin
         key_, std::numeric_limits<std::uint64_t>::max(), bytes_per_read
     );
     if (!now) co_return now.error();
-    if (!*now) co_return false;
-    position_ = std::min(position, (*now)->last);
     into_ = std::move(into);
+    if (!*now) co_return false; // the standing stream's: the first note will make it
+    position_ = std::min(position, (*now)->last);
     into_->begin_behind(position_);
     auto found = co_await read();
     co_return found;
@@ -49,6 +49,12 @@ aio::task<base::result<bool>> tail::read() {
         epoch_ = got.epoch;
         owner_ = std::move(got.owner);
         facts_ = std::move(got.record);
+        if (got.last < position_) {
+            // Its life was over while nothing was said, and what is said now has made a new one.
+            position_ = 0;
+            into_->begin_anew();
+            continue;
+        }
         for (auto& entry : got.entries) {
             position_ = entry.position;
             into_->push_copy(event_of(std::move(entry)));

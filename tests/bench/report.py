@@ -39,6 +39,8 @@ def load_table(cells):
     """cells: {(kind, connections, target): measured}."""
     rows = []
     for (kind, connections, target), m in cells.items():
+        if target not in ('direct', 'nginx', 'sluice'):
+            continue
         base = cells.get((kind, connections, 'nginx'))
         rows.append([kind, connections, target, '%.0f' % m['rate'],
                      '%.2f' % (m['rate'] / base['rate']) if base else '–',
@@ -48,6 +50,22 @@ def load_table(cells):
                      '%d' % m['fewest_notes'] if kind == 'sse' else '–', m['errors']])
     return table(['answers', 'connections', 'through', 'requests/s', '÷ nginx', 'p50 µs', 'p99 µs', 'CPU µs/request', 'RSS MiB',
                   'fewest notes', 'errors'], rows)
+
+
+def store_table(cells):
+    """What Redis costs: each against the memory store that is reached the same way."""
+    rows = []
+    for (kind, connections, target), m in cells.items():
+        if target in ('direct', 'nginx', 'sluice'):
+            continue
+        base = cells['%s' % kind, connections, 'memory, balancer' if 'balancer' in target else 'memory']
+        rows.append([kind, connections, target, '%.0f' % m['rate'], '%.2f' % (m['rate'] / base['rate']), '%.0f' % m['p50_us'],
+                     '%.0f' % m['p99_us'], '%.1f' % m['cpu_us'], m['errors']])
+    return table(['answers', 'connections', 'through', 'requests/s', '÷ memory', 'p50 µs', 'p99 µs', 'CPU µs/request', 'errors'], rows)
+
+
+def facts_table(facts):
+    return table(['what', 'measured', 'ratio'], facts)
 
 
 def idle_table(idle):
@@ -70,7 +88,7 @@ def goals(cells, idle, ready):
     return table(['goal', 'to reach', 'measured', 'reached'], out)
 
 
-def page(cells, idle, ready, facts, nginx_conf, sluice_conf):
+def page(cells, idle, ready, shared, facts, nginx_conf, sluice_conf):
     text = """# Benchmarks
 
 Written by `tests/bench/run --write`; not edited by hand. Every number is from one run on one machine:
@@ -91,6 +109,16 @@ answer is checked for its id, its token and its content. `CPU` is the time of th
 worst-served call saw; under 100 means that newer progress replaced older that the host had not yet read.
 
 {load}
+
+## With a shared store
+
+Redis (`appendonly yes`, `appendfsync everysec`) on the same two cores. `memory` is one gateway with the memory store; `redis ×3` are three
+replicas, reached round robin through HAProxy, so that every session is served by all of them. A page is asked for by a Python host on one
+connection, directly and through.
+
+{store}
+
+{shared}
 
 ## Idle sessions
 
@@ -118,6 +146,6 @@ Sluice:
 ```
 """
     return text.format(machine=machine(), versions=facts['versions'], load_before=facts['load'], rounds=facts['rounds'], seconds=facts['seconds'],
-                       goals=goals(cells, idle, ready), load=load_table(cells), idle=idle_table(idle),
+                       goals=goals(cells, idle, ready), load=load_table(cells), store=store_table(cells), shared=facts_table(shared), idle=idle_table(idle),
                        ready='not measured' if ready is None else '%.1f ms (median of %d)' % (ready * 1000, facts['starts']),
                        nginx=re.sub(r'/\S*/sluice-bench-\w+', 'RUN', nginx_conf.rstrip()), sluice=(sluice_conf or 'not run').rstrip())

@@ -94,6 +94,16 @@ def _pairs(args: dict, sign: str) -> list[str]:
     return [f"{key}{sign}{value}" for key, value in args.items()]
 
 
+# Hosts that are asked: each runs `rounds` of one elicitation and one sampling at once.
+ASKED = {"sdk1": ("asked.mjs", "v1"), "sdk2": ("asked.mjs", "v2"), "sdk1-sse": ("asked.mjs", "v1-sse"),
+         "python-sdk": ("asked.py", "mcp"), "fastmcp": ("asked.py", "fastmcp"), "python-sse": ("asked.py", "mcp-sse")}
+
+
+def asked(host, url, rounds):
+    script, which = ASKED[host]
+    return _json([NODE if script.endswith("mjs") else PYTHON, HERE / script, url, which, str(rounds)], tool_env())
+
+
 def inspector(plan):
     with Home() as home:
         def ask(method, *args):

@@ -243,7 +243,7 @@ class Worker(threading.Thread):
         """The rest of a stream, wherever; None when that was its end, in one way or another."""
         while time.monotonic() < until:
             answer = self.until_served(what + ': resume', lambda: self.host().listen(last=last))
-            if answer is None or not self.alive(answer, what + ': resume'):
+            if answer is None:
                 return None
             if answer.status == 200:
                 self.ledger.count('streams resumed')
@@ -255,8 +255,10 @@ class Worker(threading.Thread):
             if answer.status == 405 and cancelled is not None:
                 self.ledger.count('calls: cancelled, the stream ended')
                 return None
-            self.ledger.complain('calls without result or error',
-                                 '%s: resume from %s: %d %.200s' % (what, last, answer.status, answer.body()))
+            text = answer.body()
+            cell = 'lost sessions' if answer.status == 404 and b'session' in text and b'Last-Event-ID' not in text \
+                else 'calls without result or error'
+            self.ledger.complain(cell, '%s: resume from %s: %d %.200s' % (what, last, answer.status, text))
             return None
         self.ledger.complain('hung hosts', what + ': could not resume in %d s' % PATIENCE)
         return None

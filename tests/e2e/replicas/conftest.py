@@ -18,6 +18,14 @@ def redis():
 
 
 @pytest.fixture
+def memory():
+    """A Redis that does not wait for its disk, for tests that never take it away."""
+    server = Redis(appendonly='no')
+    yield server
+    server.close()
+
+
+@pytest.fixture
 def clusters():
     """Makes clusters: clusters({'up': http(fake)}, count=3, …). Checks every replica at the end."""
     made = []

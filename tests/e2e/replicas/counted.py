@@ -65,6 +65,9 @@ class Counted(HttpFake):
         if call.method != 'tools/call' or call.name not in TOOLS:
             return await super().answer(call)
         self.executed[call.arguments.get('key')] += 1
+        await self.run_apart(call)
+
+    async def run_apart(self, call):
         stream = Stream(call.session)
         self.logs[stream.name] = stream
         task = asyncio.ensure_future(self.execute(call, stream))

@@ -261,3 +261,75 @@ def test_without_redis_a_known_session_is_served_and_a_new_one_is_not(counted, c
     cluster.redis.start()
     wait_until(lambda: hosts(cluster[0].url('up')).initialize().status == 200, 20, 'new sessions')
     assert host.say('quick', '{"key":"c"}') == 'done c'
+
+
+def resume_when_possible(host, last, timeout=30):
+    """As a stock host: told to try again, it does."""
+    until = wait_until(lambda: (a := host.listen(last=last, timeout=timeout)).status != 503 and a, timeout, 'the store to be back')
+    assert until.status == 200, (until.status, until.body())
+    return [e.text for e in until.events(timeout) if e.text]
+
+
+@pytest.mark.parametrize('begun', ['before', 'while'])
+def test_a_call_that_ends_while_redis_is_away_is_resumed_anywhere_afterwards(counted, clusters, hosts, begun):
+    up = counted()
+    cluster = clusters({'up': http(up)}, count=2, balanced=False, lease='2s')
+    host = hosts(cluster[0].url('up'), timeout=30).open()
+    assert at(host, cluster[1], 'up').say('quick', '{"key":"here too"}')
+    if begun == 'while':
+        cluster.redis.stop()
+    answer = at(host, cluster[0], 'up').call('steps', steps('k', n=20, pause=0.1), token='1')
+    seen, last = broken_after(answer, 3)
+    if begun == 'before':
+        cluster.redis.stop()
+    wait_until(lambda: up.ended['k'], 10, 'the call to end upstream')
+    cluster.redis.start()
+    rest = resume_when_possible(at(host, cluster[1], 'up'), last)
+    assert text_of(rest[-1]) == 'done k' and up.executed['k'] == 1
+    values = [json.loads(n)['progress'] for n in progress_notes(seen + rest)]
+    assert values == sorted(set(values)), values
+
+
+def commands(replica):
+    """What was asked of the store, but for the replica's own lease."""
+    return {sample: value for sample, value in replica.gateway.metrics().items()
+            if sample.startswith('sluice_store_commands_total') and 'op="put"' not in sample and 'op="enlist"' not in sample}
+
+
+def test_a_short_call_in_a_known_session_asks_nothing_of_the_store(counted, clusters, hosts):
+    cluster = clusters({'up': http(counted())})
+    host = hosts(cluster.url('up')).open()
+    for replica in cluster:
+        assert text_of(at(host, replica, 'up').call('quick', '{"key":"warm"}').final()) == 'done warm'
+    before = [commands(replica) for replica in cluster]
+    assert all(before), 'nothing is counted'
+    for turn in range(30):
+        assert text_of(host.call('quick', '{"key":"k%d"}' % turn).final()) == 'done k%d' % turn
+    assert [commands(replica) for replica in cluster] == before
+
+
+def resume_when_possible(host, last, timeout=30):
+    """As a stock host: told to try again, it does."""
+    until = wait_until(lambda: (a := host.listen(last=last, timeout=timeout)).status != 503 and a, timeout, 'the store to be back')
+    assert until.status == 200, (until.status, until.body())
+    return [e.text for e in until.events(timeout) if e.text]
+
+
+@pytest.mark.parametrize('begun', ['before', 'while'])
+def test_a_call_that_ends_while_redis_is_away_is_resumed_anywhere_afterwards(counted, clusters, hosts, begun):
+    up = counted()
+    cluster = clusters({'up': http(up)}, count=2, balanced=False, lease='2s')
+    host = hosts(cluster[0].url('up'), timeout=30).open()
+    assert at(host, cluster[1], 'up').say('quick', '{"key":"here too"}')
+    if begun == 'while':
+        cluster.redis.stop()
+    answer = at(host, cluster[0], 'up').call('steps', steps('k', n=20, pause=0.1), token='1')
+    seen, last = broken_after(answer, 3)
+    if begun == 'before':
+        cluster.redis.stop()
+    wait_until(lambda: up.ended['k'], 10, 'the call to end upstream')
+    cluster.redis.start()
+    rest = resume_when_possible(at(host, cluster[1], 'up'), last)
+    assert text_of(rest[-1]) == 'done k' and up.executed['k'] == 1
+    values = [json.loads(n)['progress'] for n in progress_notes(seen + rest)]
+    assert values == sorted(set(values)), values

@@ -51,9 +51,9 @@ struct house {
           door(
               everybody,
               seals,
-              keys,
               meters,
-              {std::move(serve),
+              {[this](std::string_view id) { return keys.known_as(id); },
+               std::move(serve),
                [this](const net::request_head&) { return budget.take(budget_asked); }}
           ),
           front(c.loop, c.deadlines, {}, [this](net::exchange& http) { return pass(http); }),

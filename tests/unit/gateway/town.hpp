@@ -35,31 +35,15 @@ struct town {
         others = std::make_unique<replicas>(loop, *store, peer_settings{});
         names = std::make_unique<catalog::directory>(rules, settings);
         sessions = std::make_unique<session::registry>(loop.get_executor(), bounds);
-        in.reset(new house{
-            loop,
-            deadlines,
-            *names,
-            lists,
-            authoriser,
-            *sessions,
-            meters,
-            *pages,
-            *others,
-            bodies,
-            "digest",
-            {},
-            {},
-            {},
-            {}
-        });
+        grounds on{loop, deadlines, lists, *sessions, meters, *others, bodies, known, numbers, all};
         for (std::size_t i = 0; i < settings.size(); ++i) {
             auto made = std::make_unique<fake_server>(
                 loop.get_executor(), settings[i], scripts[i].first, std::move(scripts[i].second)
             );
             servers.push_back(made.get());
-            in->servers.push_back(std::move(made));
+            all.push_back(std::make_shared<served>(std::move(made), i));
         }
-        in->peers.resize(settings.size());
+        in.reset(new house{on, *names, authoriser, *pages, "digest", all});
         walk = std::make_unique<gateway>(*in);
         auto opened = sessions->open({});
         host = *opened;
@@ -145,6 +129,9 @@ struct town {
     sys::budget bodies{64 * 1024 * 1024};
     std::unique_ptr<catalog::directory> names;
     catalog::index lists;
+    peer_book known;
+    replica_numbers numbers;
+    std::vector<shared_served> all;
     policy::authoriser authoriser{policy::settings{}};
     sys::meters meters{100};
     std::unique_ptr<session::registry> sessions;

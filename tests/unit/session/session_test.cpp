@@ -40,7 +40,8 @@ private:
 
 } // namespace
 
-TEST_CASE("a cancel ends the call's stream first, then runs every watcher once") {
+TEST_CASE("a cancel runs every watcher once, then ends the call's stream: a watcher may still say "
+          "something") {
     desk d;
     auto s = d.make();
     auto out = s->open_stream(1);
@@ -52,7 +53,7 @@ TEST_CASE("a cancel ends the call's stream first, then runs every watcher once")
     call::watch second(**c, [&] { note("second"); });
     s->cancel(id("7"), "\"enough\"");
     s->cancel(id("7"), "\"again\"");
-    CHECK(log == words{"first after", "second after"});
+    CHECK(log == words{"first before", "second before"});
     CHECK((*c)->is_cancelled());
     CHECK((*c)->reason() == "\"enough\"");
 }

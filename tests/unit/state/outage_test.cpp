@@ -53,14 +53,14 @@ TEST_SUITE("store:outage") {
             auto begun = aio::clock::now();
             auto got = co_await s.get("k");
             CHECK(fault_of(got) == errc::unreachable);
-            CHECK(since(begun) < 1s);
+            CHECK(since(begun) < 5s);
             co_await until_up(s, false);
             while (since(s.how().since) < 300ms)
                 co_await aio::pause(5ms);
             begun = aio::clock::now();
             got = co_await s.get("k");
             CHECK(fault_of(got) == errc::unreachable);
-            CHECK(since(begun) < 50ms);
+            CHECK(since(begun) < 200ms);
         });
     }
 
@@ -85,15 +85,34 @@ TEST_SUITE("store:outage") {
     }
 
     TEST_CASE("a short absence is waited for") {
-        outage_bench b;
-        run(b, [](outage_bench& on) -> task<> {
-            auto& s = on.get();
+        redis_server server;
+        redis_settings patient;
+        patient.at = server.at();
+        patient.timeout = 5s;
+        redis_bench bench(patient);
+        auto body = [](redis_server& server, store& s) -> task<> {
             co_await until_up(s, true);
-            auto killed = on.server.ask({"CLIENT", "KILL", "TYPE", "normal"});
+            server.stop();
             co_await until_up(s, false);
-            auto put = co_await s.put("k", "v", 60s);
-            good(put);
-        });
+            auto ex = co_await aio::asio::this_coro::executor;
+            aio::nursery writers(ex, "test");
+            int written = 0;
+            auto write_one = [](store& s, int& written) -> task<> {
+                co_await aio::keep_running_when_cancelled();
+                auto put = co_await s.put("k", "v", 60s);
+                if (put) ++written;
+            };
+            for (int i = 0; i < 3; ++i) {
+                auto job = write_one(s, written);
+                writers.spawn(std::move(job));
+            }
+            co_await aio::test::settle();
+            CHECK(written == 0);
+            server.start();
+            co_await writers.join();
+            CHECK(written == 3);
+        };
+        aio::test::run(bench.loop, body(server, *bench.made));
     }
 
     TEST_CASE("a server that hangs holds nobody, and is used again when it has thawed") {
@@ -105,7 +124,7 @@ TEST_SUITE("store:outage") {
             auto begun = aio::clock::now();
             auto got = co_await s.get("k");
             CHECK(fault_of(got) == errc::unreachable);
-            CHECK(since(begun) < 1s);
+            CHECK(since(begun) < 5s);
             CHECK(since(begun) >= 290ms);
             on.server.thaw();
             co_await until_up(s, true);
@@ -195,7 +214,7 @@ TEST_SUITE("store:outage") {
             auto begun = aio::clock::now();
             auto got = co_await s.get("k");
             CHECK(fault_of(got) == errc::unreachable);
-            CHECK(since(begun) < 1s);
+            CHECK(since(begun) < 5s);
             CHECK_FALSE(s.how().up);
         }(*bench.made));
     }

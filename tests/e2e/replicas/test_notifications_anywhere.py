@@ -1,0 +1,224 @@
+"""What upstreams say outside calls, over replicas: once, on the one stream of the session, wherever that is read
+and whoever listens upstream (issue 4 B)."""
+import json
+import time
+
+import pytest
+
+from fake import rawjson
+from fake.host import Host
+from kit import http
+from lib.procs import wait_until
+
+LOUD = {'tools': {'listChanged': True}, 'resources': {'subscribe': True, 'listChanged': True}, 'logging': {}}
+URIS = ['file:///a', 'file:///b']
+CHANGED = '{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}'
+UPDATED = '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"%s","x":1.0}}'
+LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"%s","data":{"n":9007199254740993}}}'
+MARK = '{"jsonrpc":"2.0","method":"notifications/x/marker","params":{"n":%d}}'
+
+
+@pytest.fixture
+def up(fakes):
+    return fakes('up', capabilities=LOUD, resources=URIS)
+
+
+@pytest.fixture
+def cluster(up, memory, clusters):
+    return clusters({'up': http(up)}, redis=memory, balanced=False)
+
+
+def at(host, replica):
+    """The same host, its next request to that replica."""
+    other = Host(replica.url('up'), revision=host.revision, headers=host.headers, timeout=host.timeout)
+    other.session, other.ids = host.session, host.ids
+    return other
+
+
+class Listener:
+    """The host's GET stream at one replica."""
+
+    def __init__(self, host, replica, up, **rest):
+        self.answer = at(host, replica).listen(**rest)
+        assert self.answer.status == 200, (self.answer.status, self.answer.body())
+        self.up, self.seen, self.marks, self.last = up, [], 0, None
+
+    def until(self, look, timeout=10):
+        end = time.monotonic() + timeout
+        while True:
+            event = self.answer.event(end - time.monotonic())
+            assert event is not None, 'the stream ended: %s' % self.seen
+            self.last = event.id or self.last
+            if event.text:
+                self.seen.append(event.text)
+                if look(event.text):
+                    return event.text
+
+    def all(self):
+        """Everything that came before a marker that the upstream says now."""
+        self.marks += 1
+        mark = MARK % self.marks
+        self.up.push(mark)
+        self.until(lambda m: m == mark)
+        return [m for m in self.seen if 'x/marker' not in m]
+
+
+def free_place(host, replica, up):
+    """A stream there, once the one before is known to have gone."""
+    def look():
+        try:
+            return Listener(host, replica, up)
+        except AssertionError:
+            return None
+    return wait_until(look, what='the place of the stream to be free')
+
+
+def listened(up):
+    """The upstream has the gateway's one stream."""
+    up.wait_event('listening')
+    return up
+
+
+@pytest.mark.parametrize('where', [0, 1])
+def test_a_change_of_lists_comes_once_wherever_the_host_listens(up, cluster, hosts, where):
+    host = hosts(cluster[0].url('up')).open()
+    for replica in cluster:
+        at(host, replica).tools()
+    stream = Listener(host, cluster[where], up)
+    listened(up)
+    up.push(CHANGED % 'tools')
+    stream.until(lambda m: 'list_changed' in m)
+    assert stream.all() == [CHANGED % 'tools']
+    assert len(up.listeners) == 1
+
+
+def test_an_update_of_what_another_replica_subscribed_comes_once(up, cluster, hosts):
+    host = hosts(cluster[0].url('up')).open()
+    assert at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result() == '{}'
+    listened(up)
+    stream = Listener(host, cluster[1], up)
+    up.push(UPDATED % URIS[0])
+    assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
+    assert stream.all() == [UPDATED % URIS[0]]
+    assert at(host, cluster[2]).ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'
+    assert [e['uri'] for e in up.event_list('unsubscribed')] == [URIS[0]]
+    assert len(up.listeners) == 1 and len(up.live) == 1
+
+
+def test_what_is_said_while_nobody_listens_waits_and_is_read_anywhere(up, cluster, hosts):
+    host = hosts(cluster[0].url('up')).open()
+    at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
+    listened(up)
+    up.push(UPDATED % URIS[0])
+    first = Listener(host, cluster[1], up)
+    assert first.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
+    first.answer.close()
+    assert free_place(host, cluster[2], up)
+
+
+def test_two_streams_of_one_session_are_refused_wherever_they_are(up, cluster, hosts):
+    host = hosts(cluster[0].url('up')).open()
+    stream = Listener(host, cluster[1], up)
+    for replica in cluster:
+        assert at(host, replica).listen().status == 409
+    stream.answer.close()
+    assert free_place(host, cluster[2], up)
+
+
+def test_a_stream_is_gone_on_with_at_another_replica_and_nothing_comes_twice(up, cluster, hosts):
+    host = hosts(cluster[0].url('up')).open()
+    at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
+    listened(up)
+    stream, got = Listener(host, cluster[1], up), []
+    for turn in range(6):
+        text = UPDATED % ('%s/%d' % (URIS[0], turn))
+        up.push(text)
+        got.append(stream.until(lambda m: 'updated' in m))
+        assert got[-1] == text
+        last, was = stream.last, stream
+        was.answer.close()
+        up.push(UPDATED % ('%s/between/%d' % (URIS[0], turn)))
+        stream = Listener(host, cluster[turn % 3], up, last=last)
+        assert stream.until(lambda m: 'updated' in m) == UPDATED % ('%s/between/%d' % (URIS[0], turn))
+
+
+def test_the_level_that_was_set_at_one_replica_is_kept_at_all(up, cluster, hosts):
+    host = hosts(cluster[0].url('up')).open()
+    for replica in cluster:
+        at(host, replica).say('echo')
+    assert at(host, cluster[0]).ask('logging/setLevel', {'level': 'warning'}).result() == '{}'
+    stream = Listener(host, cluster[1], up)
+    listened(up)
+    for level in ('debug', 'warning', 'info', 'error'):
+        up.push(LOG % level)
+    assert stream.all() == [LOG % 'warning', LOG % 'error']
+    # In calls as well, at each of them.
+    for replica in cluster:
+        raw = [LOG % 'debug', LOG % 'warning']
+        wait_until(lambda: at(host, replica).call('say', {'raw': raw}).messages()[:-1] == raw[1:], 5, 'the level to be known')
+    assert at(host, cluster[2]).ask('logging/setLevel', {'level': 'debug'}).result() == '{}'
+    for replica in cluster:
+        raw = [LOG % 'debug', LOG % 'warning']
+        wait_until(lambda: at(host, replica).call('say', {'raw': raw}).messages()[:-1] == raw, 5, 'the level to be known')
+    assert len(up.listeners) == 1
+
+
+def test_two_sessions_hear_their_own_and_one_replica_listens_for_each(up, cluster, hosts):
+    pair = [hosts(cluster[n].url('up')).open() for n in range(2)]
+    for n, host in enumerate(pair):
+        for replica in cluster:
+            at(host, replica).say('echo')
+        at(host, cluster[2]).ask('resources/subscribe', {'uri': URIS[n]}).result()
+    streams = [Listener(host, cluster[1 - n], up) for n, host in enumerate(pair)]
+    up.wait(lambda: len(up.listeners) == 2)
+    own = [e['session'] for e in up.event_list('subscribed')]
+    for n in range(2):
+        up.push(UPDATED % URIS[n], session=own[n])
+    for n, stream in enumerate(streams):
+        assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[n]
+        assert stream.all() == [UPDATED % URIS[n]]
+    assert len(up.listeners) == 2
+
+
+@pytest.mark.parametrize('way', ['subscribed', 'lists'])
+def test_another_replica_listens_upstream_when_the_one_that_did_is_dead(up, memory, clusters, hosts, way):
+    cluster = clusters({'up': http(up)}, redis=memory, balanced=False, lease='2s')
+    host = hosts(cluster[0].url('up'), timeout=20).open()
+    if way == 'subscribed':
+        at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
+    else:
+        first = Listener(host, cluster[0], up)      # it listens, so its replica does
+        at(host, cluster[0]).tools()
+        listened(up)
+        first.answer.close()
+    listened(up)
+    for replica in cluster:
+        at(host, replica).say('echo')
+    stream = free_place(host, cluster[1], up)
+    cluster[0].kill()
+    up.wait(lambda: len(up.event_list('listening')) >= 2 and len(up.listeners) == 1, timeout=20)
+    up.push(UPDATED % URIS[0])
+    assert stream.until(lambda m: 'updated' in m and 'x' in json.loads(m)['params']) == UPDATED % URIS[0]
+    assert sum(m == UPDATED % URIS[0] for m in stream.all()) == 1
+    assert len(up.live) == 1
+
+
+def test_what_is_said_after_a_long_silence_is_heard(up, memory, clusters, hosts):
+    """Longer than a stream's events are kept: the log of the standing stream begins anew."""
+    cluster = clusters({'up': http(up)}, redis=memory, balanced=False, timeouts={'resume': '500ms'})
+    host = hosts(cluster[0].url('up')).open()
+    at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
+    listened(up)
+    stream = Listener(host, cluster[1], up)
+    for turn in range(3):
+        for part in range(4 - turn):
+            text = UPDATED % ('%s/%d/%d' % (URIS[0], turn, part))
+            up.push(text)
+            assert stream.until(lambda m: 'updated' in m) == text
+        assert logs(memory)
+        wait_until(lambda: not logs(memory), 10, 'the log to be gone')
+
+
+def logs(memory):
+    """Keys of logs: they hold the epoch and the place of the last event."""
+    return [k for k in memory.keys() if memory.ask('TYPE', k) == b'hash' and memory.ask('HEXISTS', k, 'epoch')]

@@ -1,0 +1,315 @@
+"""Questions of upstreams whose call, stream and answer meet on different replicas (issue 4 A): the answer arrives
+exactly and once, or the upstream has an explicit error, never an action that nobody took."""
+import json
+import os
+import signal
+
+import pytest
+
+from asking import ALLOWED, BIG, CAN, ELICIT, FORM, ROOTS, SAMPLE, Asking
+from fake import rawjson
+from fake.host import Host
+from kit import http
+from lib.procs import wait_until
+
+from quizzing import Quizzing
+
+URL = '{"mode":"url","url":"https://a.example/?b=\\u0063","elicitationId":"e1","message":"m","x":1.0}'
+ABLE = {'elicitation': {'form': {}, 'url': {}}, 'sampling': {'tools': {}}, 'roots': {}}
+KINDS = [(ELICIT, FORM, BIG), (ELICIT, URL, '{"action":"decline"}'), (ELICIT, FORM, '{"action":"cancel","_meta":{"n":1.0}}'),
+         (SAMPLE, '{"maxTokens":9007199254740993,"tools":[]}', '{"role":"assistant","content":[],"model":"m","x":1e2}'),
+         (ROOTS, '{"x":1.0}', '{"roots":[{"uri":"file:///\\u0061"}],"n":1.0}')]
+
+
+@pytest.fixture
+def up(fakes):
+    return fakes('up', kind=Quizzing)
+
+
+@pytest.fixture
+def replicas(up, memory, clusters, hosts):
+    """(cluster, host): three replicas, and a host that can be asked, opened at the first."""
+    def make(capabilities=ABLE, timeouts=None, lease='15s', **more):
+        top = {'redis': memory, 'lease': lease, 'balanced': False, 'timeouts': {'drain': '300ms', **(timeouts or {})}}
+        cluster = clusters({'up': http(up, **{**ALLOWED, **more})}, **top)
+        return cluster, hosts(cluster[0].url('up'), capabilities=capabilities).open()
+    return make
+
+
+def at(host, replica):
+    """The same host, its next request to that replica."""
+    other = Host(replica.url('up'), revision=host.revision, headers=host.headers, timeout=host.timeout)
+    other.session, other.ids = host.session, host.ids
+    return other
+
+
+class Call(Asking):
+    """A call that asks, read at one replica or from the place of another; `last` = the last event id seen."""
+
+    def __init__(self, host, arguments=None, last=None, tool='quiz', **rest):
+        self.host, self.messages, self.last = host, [], last
+        if arguments is not None:
+            self.answer = host.start_call(tool, arguments, **rest).answer()
+        else:
+            self.answer = host.listen(last=last, **rest)
+            assert self.answer.status == 200, (self.answer.status, self.answer.body())
+        self.texts = self.arriving()
+
+    def arriving(self):
+        if not self.answer.is_sse:
+            yield from self.answer.messages()
+            return
+        for event in self.answer.events():
+            self.last = event.id or self.last
+            if event.text:
+                yield event.text
+
+    def moved(self, replica):
+        """The connection breaks, and the host comes back at that replica from where it was."""
+        self.answer.close()
+        assert self.last is not None
+        return Call(at(self.host, replica), last=self.last)
+
+
+def ask(method=ELICIT, params=FORM, id='"q"', **more):
+    return {'method': method, 'params': params, 'id': id, **more}
+
+
+def reply(host, question, result):
+    return host.post('{"jsonrpc":"2.0","id":%s,"result":%s}' % (rawjson.get(question, 'id'), result))
+
+
+def answers(up):
+    return [e['text'] for e in up.event_list('answer')]
+
+
+def given(up):
+    """The results, whole, that reached the upstream as answers; errors are none."""
+    return [found for found in (rawjson.get(a, 'result') for a in answers(up)) if found is not None]
+
+
+def withdrawal(call, question):
+    note = call.until(lambda m: '"notifications/cancelled"' in m)
+    assert rawjson.get(note, 'params', 'requestId') == rawjson.get(question, 'id')
+
+
+def test_an_answer_posted_to_any_replica_arrives_exactly(up, replicas):
+    cluster, host = replicas()
+    sent = []
+    for where in cluster:
+        for asker in cluster:
+            for method, params, result in KINDS:
+                id = '"q%d"' % len(sent)
+                call = Call(at(host, asker), ask(method, params, id))
+                question = call.question()
+                assert rawjson.get(question, 'params') == params and rawjson.get(question, 'method') == '"%s"' % method
+                assert reply(at(host, where), question, result).status == 202
+                got = call.upstream_got()
+                assert rawjson.get(got, 'id') == id and rawjson.get(got, 'result') == result
+                sent.append(result)
+    assert given(up) == sent and len(answers(up)) == len(sent), 'each once'
+    assert len(up.live) == 1
+    assert sum(r.metric('sluice_stray_answers_total') for r in cluster) == 0
+
+
+def test_an_error_of_the_host_arrives_from_another_replica(up, replicas):
+    cluster, host = replicas()
+    call = Call(host, ask(id='7'))
+    question = call.question()
+    error = '{"code":-1,"message":"no \\u00e9","data":{"n":1.0}}'
+    text = '{"jsonrpc":"2.0","id":%s,"error":%s}' % (rawjson.get(question, 'id'), error)
+    assert at(host, cluster[1]).post(text).status == 202
+    got = call.upstream_got()
+    assert rawjson.get(got, 'id') == '7' and rawjson.get(got, 'error') == error
+
+
+def test_unknown_late_and_double_answers_are_taken_and_dropped_everywhere(up, replicas):
+    cluster, host = replicas()
+    call = Call(host, ask())
+    question = call.question()
+    for replica in cluster:
+        for id in ('"nobody"', '99'):
+            assert at(host, replica).post('{"jsonrpc":"2.0","id":%s,"result":{}}' % id).status == 202
+    assert reply(at(host, cluster[1]), question, '{"action":"decline"}').status == 202
+    for replica in (cluster[2], cluster[0], cluster[1]):
+        assert reply(at(host, replica), question, '{"action":"accept","content":{}}').status == 202
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"decline"}'
+    for replica in cluster:
+        assert reply(at(host, replica), question, '{"action":"cancel"}').status == 202
+    assert at(host, cluster[1]).ask('ping').result() == '{}'
+    assert len(answers(up)) == 1
+    strays = sum(r.metric('sluice_stray_answers_total') for r in cluster)
+    assert strays == 12, strays
+
+
+def test_an_answer_of_another_session_or_key_is_not_taken(up, replicas, hosts):
+    cluster, host = replicas()
+    call = Call(host, ask())
+    question = call.question()
+    for replica in cluster:
+        other = hosts(replica.url('up'), capabilities=ABLE).open()
+        assert reply(other, question, '{"action":"accept"}').status == 202
+    assert reply(at(host, cluster[2]), question, '{"action":"decline"}').status == 202
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"decline"}'
+    assert given(up) == ['{"action":"decline"}']
+
+
+def test_a_session_that_is_ended_elsewhere_leaves_an_error_upstream_and_404(up, replicas):
+    cluster, host = replicas()
+    call = Call(host, ask())
+    question = call.question()
+    assert at(host, cluster[1]).end().status in (200, 204)
+    wait_until(lambda: answers(up) or up.deleted, what='the error upstream')
+    for replica in cluster:
+        wait_until(lambda: at(host, replica).ask('ping').status == 404, 5, 'the session to be gone')
+        assert reply(at(host, replica), question, '{"action":"accept"}').status == 404
+    assert given(up) == []
+
+
+def test_202_says_that_the_answer_was_handed_over(up, replicas):
+    cluster, host = replicas()
+    host.timeout = 20
+    call = Call(host, ask())
+    question = call.question()
+    os.kill(cluster[0].gateway.pid, signal.SIGSTOP)
+    try:
+        answer = reply(at(host, cluster[1]), question, '{"action":"decline"}')
+        assert answer.status == 503 and answer.header('retry-after'), answer.status
+    finally:
+        os.kill(cluster[0].gateway.pid, signal.SIGCONT)
+    wait_until(lambda: reply(at(host, cluster[1]), question, '{"action":"decline"}').status == 202, 10, 'the answer to be taken')
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"decline"}'
+    assert given(up) == ['{"action":"decline"}']
+
+
+def test_a_question_is_asked_again_where_the_host_comes_back_and_answered_anywhere(up, replicas):
+    cluster, host = replicas()
+    for back, where in ((1, 1), (1, 2), (2, 0), (0, 1), (0, 0)):
+        call = Call(host, ask(chatter_ms=30), token='1')
+        before = call.until(lambda m: 'notifications/progress' in m) and call.last
+        question = call.question()
+        call.last = before              # it was lost on the way
+        again = call.moved(cluster[back])
+        assert again.question() == question
+        assert reply(at(host, cluster[where]), question, BIG).status == 202
+        assert rawjson.get(again.upstream_got(), 'result') == BIG
+    assert len(answers(up)) == 5
+
+
+def test_a_question_stays_open_while_its_host_is_on_its_way_to_another_replica(up, replicas):
+    cluster, host = replicas(timeouts={'ask_resume_grace': '4s'})
+    call = Call(host, ask(chatter_ms=30), token='1')
+    question = call.question()
+    call.answer.close()
+    # The person thinks while nothing is connected; the answer needs no stream.
+    assert reply(at(host, cluster[2]), question, BIG).status == 202
+    again = call.moved(cluster[1])
+    assert rawjson.get(again.upstream_got(), 'result') == BIG
+
+
+def test_a_host_that_reads_elsewhere_is_there(up, replicas):
+    """Longer than the grace, on another replica's copy of the stream."""
+    cluster, host = replicas(timeouts={'ask_resume_grace': '500ms'})
+    call = Call(host, ask(chatter_ms=30), token='1')
+    question = call.question()
+    again = call.moved(cluster[1])
+    for _ in range(80):                 # of 30 ms
+        again.until(lambda m: 'notifications/progress' in m)
+    assert not answers(up)
+    assert reply(at(host, cluster[2]), question, BIG).status == 202
+    assert rawjson.get(again.upstream_got(), 'result') == BIG
+
+
+def test_a_host_that_does_not_come_back_is_an_error_upstream_and_no_decision(up, replicas):
+    cluster, host = replicas(timeouts={'ask_resume_grace': '500ms'})
+    call = Call(host, ask(chatter_ms=30), token='1')
+    call.question()
+    again = call.moved(cluster[1])
+    again.until(lambda m: 'notifications/progress' in m)
+    again.answer.close()
+    got = up.wait_event('answer')['text']
+    assert json.loads(rawjson.get(got, 'error'))['code'] == -32603
+    assert given(up) == []
+
+
+def test_a_silent_host_has_its_question_withdrawn_where_it_reads(up, replicas):
+    cluster, host = replicas(timeout='1500ms')
+    call = Call(host, ask(chatter_ms=30), token='1')
+    question = call.question()
+    again = call.moved(cluster[1])
+    withdrawal(again, question)
+    assert json.loads(rawjson.get(again.upstream_got(), 'error'))['code'] == -32603
+    assert reply(at(host, cluster[2]), question, BIG).status == 202
+    assert given(up) == []
+
+
+@pytest.mark.parametrize('where', [0, 1])
+def test_a_cancel_from_another_replica_withdraws_the_question(up, replicas, where):
+    cluster, host = replicas()
+    call = Call(host, ask(), id='77')
+    question = call.question()
+    assert at(host, cluster[where]).cancel(77, 'enough').status == 202
+    withdrawal(call, question)
+    assert not [m for m in call.texts if rawjson.get(m, 'method') is None], 'and nothing after it'
+    up.wait_event('cancelled')
+    wait_until(lambda: answers(up), what='the error upstream')
+    assert reply(at(host, cluster[2]), question, BIG).status == 202
+    assert given(up) == [] and len(answers(up)) == 1
+
+
+def test_a_question_of_a_dead_replica_ends_in_words(up, replicas):
+    """The upstream's answer cannot be gone on with: it gives no event ids."""
+    up.event_ids = False
+    cluster, host = replicas(lease='2s')
+    call = Call(host, ask(key='k'), tool='inquire', token='1')
+    question = call.question()
+    cluster[0].kill()
+    again = call.moved(cluster[1])
+    withdrawal(again, question)
+    final = again.until(lambda m: rawjson.get(m, 'method') is None)
+    error = json.loads(rawjson.get(final, 'error'))
+    assert error['code'] == -32603 and 'unknown' in error['message'], error
+    assert rawjson.get(up.wait_event('answer', id='"q"')['text'], 'error'), 'its upstream hears it too'
+    for replica in cluster.others(cluster[0]):
+        assert reply(at(host, replica), question, '{"action":"accept"}').status == 202
+    assert given(up) == [] and up.executed['k'] == 1
+
+
+def test_a_call_that_is_taken_over_while_it_asks_ends_and_nobody_decided(up, replicas):
+    """The upstream resumes the call: its question is settled explicitly, by the person or by an error."""
+    cluster, host = replicas(lease='2s')
+    call = Call(host, ask(key='k'), tool='inquire', token='1')
+    question = call.question()
+    cluster[0].kill()
+    while_dead = reply(at(host, cluster[1]), question, '{"action":"accept"}')
+    assert while_dead.status in (202, 503)
+    again = call.moved(cluster[1])
+    got = again.upstream_got()
+    assert rawjson.get(got, 'error') and rawjson.get(got, 'id') == '"q"', got
+    assert '"notifications/cancelled"' in ''.join(again.messages), 'the host hears that it is not asked any more'
+    assert given(up) == [] and up.executed['k'] == 1
+    after = Call(at(host, cluster[2]), ask(id='"next"'))
+    assert reply(at(host, cluster[1]), after.question(), BIG).status == 202
+    assert rawjson.get(after.upstream_got(), 'result') == BIG
+
+
+def test_an_orderly_stop_of_the_asking_replica_leaves_an_error_upstream(up, replicas):
+    cluster, host = replicas()
+    call = Call(host, ask(key='k'), tool='inquire', token='1')
+    question = call.question()
+    cluster[0].stop()
+    for replica in cluster.others(cluster[0]):
+        assert reply(at(host, replica), question, '{"action":"accept"}').status == 202
+    assert given(up) == []
+
+
+def test_what_a_host_did_not_declare_is_refused_at_every_replica(up, replicas):
+    cluster, host = replicas(capabilities={'elicitation': {'form': {}}})
+    for replica in cluster:
+        for method, params in ((ELICIT, URL), (SAMPLE, '{}'), (ROOTS, '{}')):
+            call = Call(at(host, replica), ask(method, params))
+            error = json.loads(rawjson.get(call.upstream_got(), 'error'))
+            assert error['code'] in (-32601, -32602) and len(call.messages) == 1
+        call = Call(at(host, replica), ask())
+        assert reply(at(host, cluster[0]), call.question(), BIG).status == 202
+        assert rawjson.get(call.upstream_got(), 'result') == BIG
