@@ -95,6 +95,12 @@ constexpr std::array rows{
     row{"catalog.max_pages",
         [](draft& d) -> slot { return small_count_slot{&d.out.catalog.max_pages}; },
         "Pages of one listing; a longer one ends with an error."},
+    row{"catalog.cache_ttl",
+        [](draft& d) -> slot {
+            return duration_slot{&d.server_defaults.cache_ttl, std::chrono::milliseconds(0)};
+        },
+        "How long a page of a server's list is kept and served again, to callers whom the server "
+        "cannot tell apart, unless it says that its lists changed; 0 for never."},
     row{"catalog.cursor_lifetime",
         [](draft& d) -> slot { return duration_slot{&d.out.gateway.cursor_lifetime}; },
         "How long a listing may be continued, from its first page."},

@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 6> auth_words{
     "none", "bearer_token", "api_key", "basic", "authorization", "token"
 };
 
+constexpr std::array<std::string_view, 3> output_words{"off", "warn", "enforce"};
+
 constexpr std::array<std::string_view, 4> later_auth_words{
     "oauth*", "true_passthrough", "aws_sigv4", "delegate*"
 };
@@ -127,6 +129,16 @@ constexpr std::array rows{
         [](server& s) -> slot { return &s.label_elicitation; },
         "Whether the text of what the server asks the person begins with the server's name in "
         "brackets, as hosts show the gateway's own. Changes bytes; nothing else does."},
+    row{"validate_output",
+        [](server& s) -> slot {
+            return choice_slot{reinterpret_cast<std::uint8_t*>(&s.validate_output), output_words};
+        },
+        "What is done with a tool's result that does not fit the tool's outputSchema: nothing; a "
+        "line in the log; or an error for the host in its place, where the whole schema can be "
+        "checked."},
+    row{"skip_output_validation",
+        [](server& s) -> slot { return &s.skip_output_validation; },
+        "true is read as validate_output: off."},
     row{"timeout",
         [](server& s) -> slot { return duration_slot{&s.timeout}; },
         "As timeouts.call, for this server.",
@@ -147,6 +159,10 @@ constexpr std::array rows{
         [](server& s) -> slot { return duration_slot{&s.list_timeout}; },
         "As timeouts.list, for this server.",
         "timeouts.list"},
+    row{"cache_ttl",
+        [](server& s) -> slot { return duration_slot{&s.cache_ttl, std::chrono::milliseconds(0)}; },
+        "As catalog.cache_ttl, for this server.",
+        "catalog.cache_ttl"},
     row{"max_concurrent_requests",
         [](server& s) -> slot { return count_slot{&s.max_concurrent_requests, 0}; },
         "Requests under way at once; 0 for no limit."},
@@ -192,10 +208,8 @@ constexpr std::array later = std::to_array<std::string_view>({
     "env_vars",
     "is_byok",
     "byok_*",
-    "validate_output",
     "guardrails",
     "rate_limits",
-    "list_ttl",
 });
 
 constexpr std::array key_rows{

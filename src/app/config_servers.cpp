@@ -56,6 +56,7 @@ server_settings read_server(const found_server& found, const draft& file, proble
         );
         server.name = found.name;
     }
+    if (server.skip_output_validation) server.validate_output = upstream::output_check::off;
     if (!found.at.has("transport") && found.at.has("command") && !found.at.has("url")) {
         server.kind = upstream::transport::stdio;
     }

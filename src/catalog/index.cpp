@@ -11,6 +11,19 @@ void index::learn(const viewpoint& from, std::string_view list_key, known_list l
 
 void index::forget(std::size_t server) {
     lists_.erase_if([&](const auto& key) { return key.first.server == server; });
+    schemas_.forget(server);
+    if (hearer_) hearer_(server);
+}
+
+void index::tell(const void* who, hearer of_forgetting) {
+    who_ = who;
+    hearer_ = std::move(of_forgetting);
+}
+
+void index::tell_no_more(const void* who) {
+    if (who_ != who) return;
+    who_ = nullptr;
+    hearer_ = nullptr;
 }
 
 const known_list* index::find(const viewpoint& from, std::string_view list_key) {

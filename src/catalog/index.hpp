@@ -5,9 +5,11 @@
 
 #include "aio/task.hpp"
 #include "base/recent_map.hpp"
+#include "catalog/schemas.hpp"
 #include "catalog/viewpoint.hpp"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +30,13 @@ public:
     void learn(const viewpoint& from, std::string_view list_key, known_list list);
     // Every list of that server, whoever read it.
     void forget(std::size_t server);
+    // Hears of every forget; one at a time, the newest configuration's. `who` names it.
+    using hearer = std::function<void(std::size_t server)>;
+    void tell(const void* who, hearer of_forgetting);
+    void tell_no_more(const void* who);
+
+    class schemas& schemas() { return schemas_; }
+
     // Null when never read, too old, or pushed out by others. Good until the next learn or forget.
     const known_list* find(const viewpoint& from, std::string_view list_key);
 
@@ -37,6 +46,9 @@ public:
 private:
     aio::duration fresh_for_;
     base::recent_map<std::pair<viewpoint, std::string>, known_list> lists_{most_remembered};
+    class schemas schemas_;
+    const void* who_ = nullptr;
+    hearer hearer_;
 };
 
 } // namespace sluice::catalog

@@ -102,6 +102,7 @@ std::optional<following> follow(
     const auto& name = in.names.server(server).name;
     auto rest = next_place(name, before, page);
     if (!rest) {
+        in.forget_lists(server); // a page that was kept may be what does not fit
         if (rest.error().code == base::errc::invalid_params)
             deliver_bad_cursor(in, op, rest.error());
         else

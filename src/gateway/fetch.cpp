@@ -2,6 +2,7 @@
 
 #include "aio/nursery.hpp"
 #include "catalog/instructions.hpp"
+#include "gateway/ask_page.hpp"
 #include "gateway/links.hpp"
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 namespace sluice::gateway {
 
 namespace {
-
-constexpr std::size_t max_lookup_pages = 100;
 
 policy::item_kind kind_of(const mcp::method_info& list) {
     if (list.id == mcp::method::tools_list) return policy::item_kind::tool;
@@ -58,6 +57,18 @@ shared_operation with_message(
     return copy;
 }
 
+// Whether a server has that list at all. One whose pages may be kept need not be reached to know.
+aio::task<base::result<bool>>
+has_list(house& in, shared_operation op, const mcp::method_info& list, std::size_t server) {
+    const auto& settings = in.names.server(server);
+    const auto* known = settings.cache_ttl.count() > 0 ? peer_of(in, *op, server) : nullptr;
+    if (known != nullptr) co_return catalog::has_capability(known->capabilities, list.capability);
+    auto until = aio::clock::now() + settings.list_timeout;
+    auto link = co_await links_of(in, *op->host).ensure(in.servers[server], op->headers, until);
+    if (!link) co_return link.error();
+    co_return catalog::has_capability((*link)->peer().capabilities, list.capability);
+}
+
 aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& list, part& into) {
     co_await aio::keep_running_when_cancelled();
     auto server = into.server;
@@ -66,20 +77,19 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
         into.got = grant.error();
         co_return;
     }
-    auto until = aio::clock::now() + in.names.server(server).list_timeout;
-    auto link = co_await links_of(in, *op->host).ensure(in.servers[server], op->headers, until);
-    if (!link) {
-        into.got = link.error();
+    auto has = co_await has_list(in, op, list, server);
+    if (!has) {
+        into.got = has.error();
         co_return;
     }
-    if (!catalog::has_capability((*link)->peer().capabilities, list.capability)) {
+    if (!*has) {
         into.left_out = true;
         in.lists.learn(viewpoint_of(in, *op, server), list.list_key, {{}, true, {}});
         co_return;
     }
     auto inner = with_message(op, list, list_request(list, into.cursor));
     auto what = list_call(in, std::move(*grant), server);
-    auto answer = co_await ask(in, inner, std::move(what));
+    auto answer = co_await ask_page(in, inner, std::move(what), into.cursor);
     if (op->first_byte == aio::duration::zero()) op->first_byte = inner->first_byte;
     if (!answer) {
         into.got = answer.error();
@@ -112,6 +122,9 @@ base::result<catalog::page> page_of(
         if (answer.view(answer.error_code) == "-32601") return catalog::page{};
         return base::fault(base::errc::upstream_error, "it answered the listing with an error");
     }
+    bool checked = in.names.server(server).validate_output != upstream::output_check::off;
+    if (checked && list.id == mcp::method::tools_list)
+        in.lists.schemas().learn(viewpoint_of(in, op, server), answer.view(answer.result));
     auto rule = rule_for(in, op, list, server);
     return catalog::read_page(answer.view(answer.result), list.list_key, rule);
 }
@@ -148,27 +161,32 @@ aio::task<> fetch_parts(
     op->waited += aio::clock::now() - began; // the parts have clocks of their own, side by side
 }
 
-aio::task<base::result<std::vector<std::string>>>
-fetch_all_names(house& in, shared_operation op, const mcp::method_info& list, std::size_t server) {
+aio::task<base::result<std::vector<std::string>>> fetch_all_names(
+    house& in,
+    shared_operation op,
+    const mcp::method_info& list,
+    std::size_t server,
+    reading how_far
+) {
     auto grant = may_ask(in, *op, server);
     if (!grant) co_return grant.error();
     std::vector<std::string> names;
     std::string cursor;
-    for (std::size_t page_number = 0; page_number < max_lookup_pages; ++page_number) {
+    for (std::size_t page_number = 0; page_number < how_far.most_pages; ++page_number) {
         auto inner = with_message(op, list, list_request(list, cursor));
         auto what = list_call(in, *grant, server);
-        auto answer = co_await ask(in, inner, std::move(what));
+        what.longest = std::min(what.longest, how_far.until - aio::clock::now());
+        auto answer = co_await ask_page(in, inner, std::move(what), cursor);
         op->waited += inner->waited - op->waited;
         if (!answer) co_return answer.error();
         auto page = page_of(in, *op, list, server, *answer);
         if (!page) co_return page.error();
         std::move(page->natives.begin(), page->natives.end(), std::back_inserter(names));
+        if (how_far.enough && how_far.enough()) co_return names;
         if (!page->next_cursor || *page->next_cursor == cursor) co_return names;
         cursor = *page->next_cursor;
     }
-    co_return base::fault(
-        base::errc::protocol, "its list is too long to look for a shortened name"
-    );
+    co_return base::fault(base::errc::protocol, "its list is too long to look for a name in it");
 }
 
 } // namespace sluice::gateway

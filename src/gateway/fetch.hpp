@@ -9,6 +9,7 @@
 #include "gateway/relay.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,21 @@ fetch_parts(house& in, shared_operation op, const mcp::method_info& list, std::v
 
 std::vector<part> first_pages_of(const std::vector<std::size_t>& servers);
 
-// Reads one server's list to its end (a bounded number of pages) and returns the native names.
-aio::task<base::result<std::vector<std::string>>>
-fetch_all_names(house& in, shared_operation op, const mcp::method_info& list, std::size_t server);
+// How far one server's list is read.
+struct reading {
+    std::size_t most_pages = 100;
+    aio::instant until = aio::never;
+    std::function<bool()> enough = {}; // asked after each page
+};
+// Reads one server's list to its end and returns the native names. errc::protocol when it has more
+// pages than that.
+aio::task<base::result<std::vector<std::string>>> fetch_all_names(
+    house& in,
+    shared_operation op,
+    const mcp::method_info& list,
+    std::size_t server,
+    reading how_far
+);
 
 // A page read out of one answer; a JSON-RPC error is a fault, except "method not found": an empty
 // list.

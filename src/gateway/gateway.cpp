@@ -16,7 +16,9 @@
 
 namespace sluice::gateway {
 
-gateway::gateway(house& in) : in_(in), background_(in.loop.get_executor(), "gateway") {}
+gateway::gateway(house& in) : in_(in), background_(in.loop.get_executor(), "gateway") {
+    in.cache = std::make_unique<page_cache>(in);
+}
 
 base::result<catalog::scope>
 gateway::scope_for(const policy::principal& who, std::string_view names) const {
@@ -227,6 +229,7 @@ gateway::learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_
 aio::task<> gateway::settle() {
     background_.stop();
     co_await background_.join();
+    co_await in_.cache->shut_down();
 }
 
 aio::task<> gateway::shut_down() {

@@ -1,5 +1,6 @@
 #include "gateway/lists.hpp"
 
+#include "gateway/ask_page.hpp"
 #include "gateway/continuing.hpp"
 #include "gateway/fetch.hpp"
 #include "gateway/lists_union.hpp"
@@ -50,7 +51,8 @@ aio::task<> run_single(house& in, shared_operation op, std::optional<position> f
     auto what = list_call(in, std::move(*grant), server);
     what.relay_notes = true;
     if (from) what.edits.push_back({op->message->cursor, from->places.front().cursor});
-    auto answer = co_await ask(in, op, std::move(what));
+    auto cursor = from ? from->places.front().cursor : std::string();
+    auto answer = co_await ask_page(in, op, std::move(what), std::move(cursor));
     if (!answer) {
         deliver_fault(in, *op, server, answer.error());
         co_return;

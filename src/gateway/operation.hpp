@@ -7,6 +7,7 @@
 #include "base/outcome.hpp"
 #include "catalog/directory.hpp"
 #include "catalog/index.hpp"
+#include "gateway/page_cache.hpp"
 #include "gateway/pager.hpp"
 #include "gateway/peers.hpp"
 #include "gateway/served.hpp"
@@ -60,6 +61,10 @@ struct house : grounds {
     // May be empty, where there is only one house.
     std::function<std::shared_ptr<const void>()> occupy = {};
     std::weak_ptr<const void> whole = {};
+    std::unique_ptr<page_cache> cache = {}; // made by the gateway, ended with it
+
+    // What that server listed holds no more.
+    void forget_lists(std::size_t server) { lists.forget(servers[server]->number); }
 
     // Keeps the servers of this house for as long as it is held: for whatever calls them.
     std::shared_ptr<const void> enter() const { return occupy ? occupy() : nullptr; }

@@ -114,6 +114,9 @@ aio::task<bool> go_on(
     op->server = o.server;
     auto answer = co_await ask_on(in, op, *server, o.mark);
     bool whole = answer.ok();
+    // Whose list would say what it should be is not known here: an adopted result is not checked.
+    if (whole && in.names.server(*server).validate_output != upstream::output_check::off)
+        in.meters.output_checked(o.server, "unchecked");
     if (whole) deliver(*op, *answer);
     if (op->call->is_cancelled()) whole = true; // its host wants it no more
     host->end_call(*op->call);

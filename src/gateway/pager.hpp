@@ -63,6 +63,8 @@ public:
 
     bool can_continue() const { return seals_.can_seal(); }
     const pager_settings& settings() const { return settings_; }
+    const sys::sealer& seals() const { return seals_; }
+    state::store& store() const { return store_; }
     std::int64_t new_deadline() const;
 
     // The cursor for a next page, a JSON string literal. errc::unreachable when the store is away.

@@ -99,7 +99,8 @@ aio::task<base::result<std::vector<std::string>>> known_or_all_names(
             });
         if (it != known->natives.end()) co_return std::vector<std::string>{*it};
     }
-    auto all = co_await fetch_all_names(in, op, list, route.server);
+    reading how_far;
+    auto all = co_await fetch_all_names(in, op, list, route.server, std::move(how_far));
     co_return all;
 }
 

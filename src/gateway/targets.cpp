@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "catalog/instructions.hpp"
 #include "gateway/links.hpp"
+#include "gateway/output.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/routing.hpp"
 #include "mcp/errors.hpp"
@@ -103,10 +104,12 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
     auto what = plain_call(in, std::move(*grant), found->server);
     if (found->native != *name) what.edits.push_back({target.where, wire::quote(found->native)});
     auto answer = co_await ask(in, op, std::move(what));
-    if (answer) {
-        deliver(*op, *answer);
-    } else {
+    if (!answer) {
         deliver_fault(in, *op, found->server, answer.error());
+    } else if (is_tool) {
+        co_await deliver_checked(in, op, found->server, found->native, std::move(*answer));
+    } else {
+        deliver(*op, *answer);
     }
 }
 

@@ -66,6 +66,13 @@ struct stdio_settings {
     std::chrono::milliseconds restart_max{30'000};
 };
 
+// What is done with a tool's result that is not what its outputSchema says (decision 015).
+enum class output_check : std::uint8_t {
+    off,     // nothing is looked at
+    warn,    // said in the log and counted; the host gets the server's bytes
+    enforce, // the host gets an error instead, where the schema can be checked whole
+};
+
 struct server_settings {
     std::string name;         // [A-Za-z0-9_.-]{1,32}, unique over names, aliases and groups
     std::string alias;        // empty = none; same rules
@@ -101,6 +108,9 @@ struct server_settings {
     bool allow_elicitation = false;
     bool allow_sampling = false;
     bool allow_roots = false;
+    output_check validate_output = output_check::off;
+    bool skip_output_validation = false; // an older word for off; wins
+
     bool label_elicitation = false; // its name before the text of what it asks the person
 
     std::chrono::milliseconds timeout{60'000};        // silence on one call; progress resets it
@@ -108,6 +118,7 @@ struct server_settings {
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds initialize_timeout{30'000};
     std::chrono::milliseconds list_timeout{30'000};
+    std::chrono::milliseconds cache_ttl{0}; // of pages of its lists; 0 = none are kept
     std::size_t max_concurrent_requests = 0;
     std::size_t max_message_bytes = 16 * 1024 * 1024;
 

@@ -157,6 +157,7 @@ def test_a_display_name_is_listed_and_routes(fakes, gateways, hosts):
 
 
 def test_a_bare_name_routes_when_it_is_unique(fakes, gateways, hosts):
+    """Statement 31."""
     host, *_ = two(fakes, gateways, hosts)
     assert host.say('one') == 'one of alpha' and host.say('two') == 'two of beta'
 
@@ -169,6 +170,7 @@ def test_an_ambiguous_bare_name_is_refused_with_the_prefixed_forms(fakes, gatewa
 
 
 def test_a_bare_name_does_not_route_while_a_list_is_unknown(fakes, gateways, hosts):
+    """Statement 30, of a list that failed."""
     a, b = fakes('alpha', tool_names=['one']), fakes('beta', faults={'tools/list': '500'})
     host = hosts(gateways({'alpha': http(a), 'beta': http(b)}).mcp_url).open()
     error = message_error(host.call('one'), code=-32602)
@@ -177,6 +179,7 @@ def test_a_bare_name_does_not_route_while_a_list_is_unknown(fakes, gateways, hos
 
 
 def test_a_bare_name_does_not_route_when_a_list_has_pages(fakes, gateways, hosts):
+    """Statement 30, of a list of several pages."""
     a, b = fakes('alpha', tool_names=['one']), fakes('beta', tool_names=['x', 'y', 'z'], page_size=2)
     host = hosts(gateways({'alpha': http(a), 'beta': http(b)}).mcp_url).open()
     message_error(host.call('one'), code=-32602)

@@ -170,7 +170,12 @@ class Script:
         self.calls[key] = call
         try:
             kind = self.faults.get(call.method)
-            if kind:
+            if kind == 'held':              # answered when a test releases it
+                await call.released.wait()
+                await self.answer(call)
+            elif kind == 'refused':
+                await call.error('{"code":-32602,"message":"no such cursor"}')
+            elif kind:
                 await call.sink.fault(kind, call)
             else:
                 await self.answer(call)

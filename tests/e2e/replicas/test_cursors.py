@@ -39,6 +39,7 @@ def list_again(answer):
 
 @pytest.mark.parametrize('scope', ['one', 'all'])
 def test_a_cursor_of_one_replica_is_served_by_another(fakes, clusters, hosts, scope):
+    """Statement 7."""
     a, b = paged(fakes, 'a'), paged(fakes, 'b', 5, 2)
     cluster = clusters({'a': http(a), 'b': http(b)}, count=2, balanced=False)
     names = ('a',) if scope == 'one' else ()

@@ -75,6 +75,7 @@ TEST_CASE("a cursor shows nothing of the servers and their cursors") {
     }(b.pages));
 }
 
+// Statements 8 to 10.
 TEST_CASE("a cursor of another caller, endpoint or list is as invalid as garbage") {
     book b;
     run(b.on, [](pager& pages) -> task<> {
@@ -98,6 +99,7 @@ TEST_CASE("a cursor of another caller, endpoint or list is as invalid as garbage
     }(b.pages));
 }
 
+// Statements 23 and 24.
 TEST_CASE("a cursor whose permissions or configuration have changed says so") {
     book b;
     run(b.on, [](pager& pages) -> task<> {
@@ -111,6 +113,30 @@ TEST_CASE("a cursor whose permissions or configuration have changed says so") {
         why = co_await refusal(pages, other, cursor);
         CHECK(why == "changed");
     }(b.pages));
+}
+
+// Statements 19 and 20, to the second.
+TEST_CASE("ten minutes count from the first page, whatever is read meanwhile") {
+    book b;
+    sys::hand_wound_clock clock(1'700'000'000'000);
+    run(b.on, [](pager& pages, sys::hand_wound_clock& clock) -> task<> {
+        constexpr std::int64_t second = 1'000;
+        auto second_page = co_await issue(pages, pages.new_deadline());
+        clock.advance(540 * second);
+        auto at = co_await pages.open(here(), second_page);
+        REQUIRE(at);
+        auto third_page = co_await issue(pages, at->deadline_ms); // as lists hand it on
+        clock.advance(59 * second);
+        for (const auto& cursor : {second_page, third_page}) {
+            auto served = co_await pages.open(here(), cursor);
+            CHECK(served.ok()); // 9 min 59 s
+        }
+        clock.advance(2 * second);
+        for (const auto& cursor : {second_page, third_page}) {
+            auto why = co_await refusal(pages, here(), cursor);
+            CHECK(why == "expired"); // 10 min 01 s
+        }
+    }(b.pages, clock));
 }
 
 TEST_CASE("a cursor ends at the deadline of its first page") {
