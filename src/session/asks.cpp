@@ -38,14 +38,6 @@ bool asks::answer(wire::message response) {
     return true;
 }
 
-std::vector<wire::token> asks::ids() const {
-    std::vector<wire::token> out;
-    out.reserve(open_.size());
-    for (const auto& [id, waiting] : open_)
-        out.push_back(id);
-    return out;
-}
-
 void asks::close(const ask& q) {
     open_.erase(q.id());
 }

@@ -61,7 +61,6 @@ public:
     // The host is gone: nobody will answer any of them.
     void drop_all();
     std::size_t size() const { return open_.size(); }
-    std::vector<wire::token> ids() const;
     const ask_counters& counters() const { return counters_; }
 
 private:
