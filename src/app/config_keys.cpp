@@ -259,7 +259,9 @@ constexpr std::array rows{
         "Sessions at once."},
     row{"limits.sessions_per_key",
         [](draft& d) -> slot { return count_slot{&d.out.session.sessions_per_key}; },
-        "Sessions at once of one key; without keys everybody counts as one."},
+        "Sessions at once of one key, over all replicas; without keys everybody counts as one. At "
+        "the "
+        "limit the one that nobody used for longest makes room, if that is a minute."},
     row{"limits.calls_per_session",
         [](draft& d) -> slot { return count_slot{&d.out.session.calls_per_session}; },
         "Requests under way at once in one session."},

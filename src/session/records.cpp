@@ -92,6 +92,26 @@ aio::task<base::result<void>> records::create(identity who) {
     co_return base::result<void>();
 }
 
+aio::task<base::result<std::optional<identity>>>
+records::unused_longest(std::string principal, aio::duration least) {
+    auto all = co_await store_.members(roster_of(principal));
+    if (!all) co_return all.error();
+    if (all->empty()) co_return std::optional<identity>();
+    identity who;
+    who.principal = std::move(principal);
+    who.key = std::move(all->front()); // every use moves a session to the end
+    auto left = co_await store_.time_left(record_key(who.key));
+    if (!left) co_return left.error();
+    if (*left && lifetime() - **left < least) co_return std::optional<identity>();
+    auto said = co_await store_.read_field(record_key(who.key), std::string(who_field));
+    if (!said) co_return said.error();
+    if (*said) {
+        auto known = read_identity(**said);
+        if (known) who.id = std::move(known->id);
+    }
+    co_return std::optional(std::move(who));
+}
+
 aio::task<base::result<std::optional<identity>>> records::find(std::string id) {
     auto key = key_in(id);
     if (!key || !shared()) co_return std::optional<identity>();

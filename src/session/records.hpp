@@ -52,6 +52,10 @@ public:
 
     // errc::too_many at limits.sessions_per_key, over all replicas.
     aio::task<base::result<void>> create(identity who);
+    // The session of that key that no replica has used for longest, when that is `least` or more;
+    // of one whose record has gone only principal and key.
+    aio::task<base::result<std::optional<identity>>>
+    unused_longest(std::string principal, aio::duration least);
     // Nothing when there is no such session (any more).
     aio::task<base::result<std::optional<identity>>> find(std::string id);
     // For another idle time from now; false when it has ended.

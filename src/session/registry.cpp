@@ -45,9 +45,11 @@ base::result<std::shared_ptr<session>> registry::admit(identity who, std::string
                 " sessions, its limit (limits.sessions); try again later"
         );
     }
+    // What has a record is bounded over all replicas, by the roster: records::create says.
+    bool bounded_there = shared() && !who.key.empty();
     auto held = per_key_.find(who.principal);
     if (held != per_key_.end() && held->second >= bounds_.sessions_per_key &&
-        !make_room_for(who.principal)) {
+        !make_room_for(who.principal) && !bounded_there) {
         return base::fault(
             base::errc::too_many,
             "this key has " + std::to_string(held->second) +
@@ -85,18 +87,42 @@ aio::task<> registry::end_quietly(std::shared_ptr<session> s) {
     if (!ended) s->end_here();
 }
 
+// Of a session that other replicas may be using only the copy that is here goes; none that has
+// something of its own here, which would end with it.
 bool registry::make_room_for(std::string_view principal) {
     session* longest = nullptr;
     auto latest = aio::clock::now() - idle_enough;
     for (auto& [key, s] : sessions_) {
         bool candidate = s->who().principal == principal && !s->is_busy() && !s->is_ending();
-        if (!candidate || s->last_used() > latest) continue;
+        bool stays = shared() && (s->who().key.empty() || !s->who().home.empty());
+        if (!candidate || stays || s->last_used() > latest) continue;
         latest = s->last_used();
         longest = s.get();
     }
     if (longest == nullptr) return false;
-    end_soon(longest->shared_from_this());
+    if (shared())
+        longest->end_here();
+    else
+        longest->end();
     return true;
+}
+
+aio::task<bool> registry::make_room_in_store(std::string principal, preparing before_end) {
+    auto oldest = co_await records_->unused_longest(principal, idle_enough);
+    if (!oldest || !*oldest) co_return false;
+    auto who = std::move(**oldest);
+    // Taken up first, so that its upstream sessions are closed too. Not one whose home is another
+    // replica, which hears of the end, nor one whose record has gone before its place on the
+    // roster.
+    auto taken = co_await adopt(who.id, principal);
+    if (taken && taken->here) {
+        if (taken->here->is_busy()) co_return false;
+        if (before_end) before_end(*taken->here);
+        auto ended = co_await end(taken->here);
+        co_return ended.ok();
+    }
+    auto ended = co_await records_->end(std::move(who));
+    co_return ended.ok();
 }
 
 std::shared_ptr<session> registry::find(std::string_view id, std::string_view principal) {

@@ -1,7 +1,8 @@
 // The host sessions that this process serves: opening, finding (only for their own principal),
 // taking up those that another replica opened, ending. Bounds: max_sessions and sessions_per_key.
 // At its own bound a key's longest idle session makes room, for many hosts leave without DELETE;
-// when none is idle opening fails with errc::too_many.
+// when none is idle opening fails with errc::too_many. Where records are shared the key's bound is
+// over all replicas, and so is what counts as idle.
 #pragma once
 
 #include "aio/nursery.hpp"
@@ -11,6 +12,7 @@
 #include "session/session.hpp"
 #include "session/settings.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +37,12 @@ public:
     base::result<std::shared_ptr<session>> open(identity who);
     // A session that no id leads to, for one request without one (decision 7). End it when done.
     base::result<std::shared_ptr<session>> open_throw_away(identity who);
+
+    // After records::create said too_many: ends for all replicas the session of that key that none
+    // has used for longest, if that is a minute. False when there is none such. One that is taken
+    // up for it is first given to `before_end`, which adds what closes its upstream sessions.
+    using preparing = std::function<void(session&)>;
+    aio::task<bool> make_room_in_store(std::string principal, preparing before_end);
 
     // Null when unknown here, ended, in doubt, or another principal's.
     std::shared_ptr<session> find(std::string_view id, std::string_view principal);

@@ -105,6 +105,16 @@ def test_an_ended_session_is_gone_everywhere_and_upstream(counted, clusters, hos
     assert len(up.deleted) == len(set(up.deleted)), 'each is ended once'
 
 
+def test_a_session_is_ended_upstream_by_a_replica_that_never_served_it(counted, memory, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)}, count=2, redis=memory, balanced=False)
+    host = hosts(cluster[0].url()).open()
+    assert host.say('up-quick', '{"key":"a"}') == 'done a'
+    theirs, = [call.session for call in up.seen(rpc='tools/call')]
+    assert at(host, cluster[1]).end().status in (200, 204)
+    wait_until(lambda: theirs in up.deleted, 5, 'the upstream session to be ended')
+
+
 def test_another_keys_session_does_not_exist(counted, clusters, hosts):
     cluster = clusters({'up': http(counted())}, balanced=False, keys=[key('one', 'secret-1'), key('two', 'secret-2')])
     one = hosts(cluster[0].url('up'), headers=[('x-sluice-api-key', 'secret-1')]).open()
@@ -368,3 +378,35 @@ def owner_of_calls(redis):
     owners = {owner for field, owner in zip(told[::2], told[1::2]) if field.startswith('r:call:')}
     assert len(owners) == 1, told
     return owners.pop()
+
+
+def test_a_full_key_makes_room_with_the_session_that_no_replica_has_used_for_longest(counted, memory, clusters, hosts):
+    up = counted()
+    cluster = clusters({'up': http(up)}, count=2, redis=memory, balanced=False, limits={'sessions_per_key': 2})
+    left = hosts(cluster[0].url('up')).open()
+    assert left.say('quick', '{"key":"left"}') == 'done left'
+    record, = memory.keys('*s:{*}')
+    kept = hosts(cluster[0].url('up')).open()
+    assert kept.say('quick', '{"key":"kept"}') == 'done kept'
+    for replica in cluster:
+        assert hosts(replica.url('up')).initialize().status == 429, 'both were used a moment ago'
+    make_older(memory, record, seconds=50)
+    assert hosts(cluster[1].url('up')).initialize().status == 429
+    make_older(memory, record, seconds=20)
+    new = hosts(cluster[1].url('up')).open()
+    assert new.say('quick', '{"key":"new"}') == 'done new'
+    for replica in cluster:
+        wait_until(lambda: at(left, replica, 'up').ask('ping').status == 404, 5, 'the end of the session')
+        for host in (kept, new):
+            assert at(host, replica, 'up').ask('ping').status == 200
+    theirs = [call.session for call in up.seen(rpc='tools/call')]
+    wait_until(lambda: theirs[0] in up.deleted, 5, 'its upstream session to be closed')
+    assert not set(theirs[1:]) & set(up.deleted)
+    assert hosts(cluster[0].url('up')).initialize().status == 429
+
+
+def make_older(redis, record, seconds):
+    """As if the session of that record had been used longer ago."""
+    assert redis.ask('PEXPIRE', record, redis.ask('PTTL', record) - seconds * 1000) == 1
+    roster, = redis.keys('*:k:*')
+    redis.ask('ZINCRBY', roster, -seconds * 1000, record[record.index('{') + 1:-1])

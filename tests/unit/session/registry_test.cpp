@@ -1,5 +1,6 @@
 #include "reading.hpp"
 #include "session/registry.hpp"
+#include "state/store.hpp"
 
 #include <set>
 
@@ -232,5 +233,118 @@ TEST_CASE("the registry counts the streams that are read") {
         (*two)->open_stream(1);
         CHECK(in.streams_attached() == 2);
         co_return;
+    });
+}
+
+namespace {
+
+// Two replicas that share a store, on one loop.
+struct two {
+    explicit two(settings from) : bounds(from) { store->start(); }
+
+    task<std::shared_ptr<sluice::session::session>> open(registry& in) {
+        auto opened = in.open(of_key("alice"));
+        REQUIRE(opened);
+        auto kept = co_await in.kept()->create((*opened)->who());
+        REQUIRE(kept);
+        co_return *opened;
+    }
+    // As if no replica had used it for that long.
+    task<> age(std::string key, std::chrono::milliseconds by) {
+        auto life = bounds.idle_ttl + record_margin - by;
+        auto listed = co_await store->enlist("k:alice", key, life, 0);
+        REQUIRE(listed);
+        auto kept = co_await store->keep(records::record_key(key), life);
+        REQUIRE(kept);
+    }
+    void run(std::function<task<>(two&)> body) {
+        auto whole = [](two& p, std::function<task<>(two&)> inner) -> task<> {
+            co_await inner(p);
+            co_await p.a.shut_down();
+            co_await p.b.shut_down();
+            co_await p.store->shut_down();
+        };
+        test::run(on, whole(*this, std::move(body)));
+    }
+
+    loop on;
+    settings bounds;
+    std::unique_ptr<state::store> store = state::make_memory_store(on, {}, true);
+    sys::sealer seals{{base::secret("a salt of at least thirty-two bytes, really")}};
+    records of_a{*store, seals, bounds, [] { return std::string("a"); }};
+    records of_b{*store, seals, bounds, [] { return std::string("b"); }};
+    registry a{on.get_executor(), bounds, &of_a};
+    registry b{on.get_executor(), bounds, &of_b};
+};
+
+settings one_a_key() {
+    settings bounds;
+    bounds.sessions_per_key = 1;
+    return bounds;
+}
+
+} // namespace
+
+TEST_CASE("with a shared store a key's room is the store's to give, and its full roster says no") {
+    two both(one_a_key());
+    both.run([](two& p) -> task<> {
+        auto first = co_await p.open(p.a);
+        auto second = p.a.open(of_key("alice"));
+        REQUIRE(second); // nothing is ended for it
+        CHECK_FALSE(first->is_ending());
+        auto refused = co_await p.of_a.create((*second)->who());
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().code == base::errc::too_many);
+        auto unkept = p.a.open_throw_away(of_key("alice"));
+        REQUIRE_FALSE(unkept); // that has no place on the roster
+        CHECK(unkept.error().code == base::errc::too_many);
+    });
+}
+
+TEST_CASE("room is made by the session that no replica has used for a minute, for all of them") {
+    two both(one_a_key());
+    both.run([](two& p) -> task<> {
+        auto first = co_await p.open(p.a);
+        auto who = first->who();
+        bool room = co_await p.b.make_room_in_store("alice", nullptr);
+        CHECK_FALSE(room);
+        co_await p.age(who.key, std::chrono::seconds(59));
+        room = co_await p.b.make_room_in_store("alice", nullptr);
+        CHECK_FALSE(room);
+        room = co_await p.b.make_room_in_store("bob", nullptr);
+        CHECK_FALSE(room);
+        co_await p.age(who.key, std::chrono::seconds(61));
+        room = co_await p.b.make_room_in_store("alice", nullptr);
+        CHECK(room);
+        auto gone = co_await p.of_a.find(who.id);
+        REQUIRE(gone);
+        CHECK_FALSE(*gone);
+        auto next = co_await p.open(p.b);
+        CHECK_FALSE(next->is_ending());
+    });
+}
+
+TEST_CASE("a session that is busy here makes no room, whatever the store last heard of it") {
+    two both(one_a_key());
+    both.run([](two& p) -> task<> {
+        auto first = co_await p.open(p.a);
+        auto call = first->begin_call(wire::token::of(1), first->open_stream(1), 0);
+        REQUIRE(call);
+        co_await p.age(first->who().key, std::chrono::minutes(5));
+        bool room = co_await p.a.make_room_in_store("alice", nullptr);
+        CHECK_FALSE(room);
+        CHECK_FALSE(first->is_ending());
+    });
+}
+
+TEST_CASE("a place on the roster whose record has gone makes room") {
+    two both(one_a_key());
+    both.run([](two& p) -> task<> {
+        auto listed = co_await p.store->enlist("k:alice", "gone", std::chrono::minutes(5), 0);
+        REQUIRE(listed);
+        bool room = co_await p.b.make_room_in_store("alice", nullptr);
+        CHECK(room);
+        auto next = co_await p.open(p.b);
+        CHECK_FALSE(next->is_ending());
     });
 }
