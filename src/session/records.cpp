@@ -142,9 +142,10 @@ aio::task<base::result<std::optional<state::fields>>> records::end(identity who)
     if (!held) co_return held.error();
     auto gone = co_await store_.erase(std::move(key));
     if (!gone) co_return gone.error();
-    tell("ended " + who.key);
     // Else it leaves by itself when its time is over.
     [[maybe_unused]] auto left = co_await store_.leave(roster_of(who.principal), who.key);
+    // Last: this replica hears it too, and must know by then who ends the session.
+    tell("ended " + who.key);
     if (!*gone) co_return std::optional<state::fields>();
     co_return std::move(*held);
 }
