@@ -3,6 +3,9 @@
 #include "base/text.hpp"
 #include "sys/log.hpp"
 
+#include <array>
+#include <utility>
+
 namespace sluice::front {
 
 namespace {
@@ -17,22 +20,18 @@ bool any_forwards(gateway::gateway& through) {
 
 // For refusals that are no fault of another room.
 std::string_view reason_of(int status) {
-    switch (status) {
-    case 404:
-        return "not_found";
-    case 405:
-        return "method_not_allowed";
-    case 406:
-        return "not_acceptable";
-    case 408:
-        return "timeout";
-    case 409:
-        return "conflict";
-    case 415:
-        return "unsupported_media_type";
-    case 429:
-    case 503:
-        return "too_many";
+    constexpr std::array<std::pair<int, std::string_view>, 8> reasons = {{
+        {404, "not_found"},
+        {405, "method_not_allowed"},
+        {406, "not_acceptable"},
+        {408, "timeout"},
+        {409, "conflict"},
+        {415, "unsupported_media_type"},
+        {429, "too_many"},
+        {503, "too_many"},
+    }};
+    for (const auto& [of, reason] : reasons) {
+        if (of == status) return reason;
     }
     return "invalid_request";
 }

@@ -156,7 +156,7 @@ open_standing(house& in, std::shared_ptr<session::session> host, bool by_id) {
     co_return copy;
 }
 
-void leave_standing(std::shared_ptr<session::session> host) {
+void leave_standing(const std::shared_ptr<session::session>& host) {
     if (!host->is_kept() || host->is_ending()) return;
     auto local = host->find_stream(session::standing_handle);
     auto at = host->place_of_log(session::standing_handle);

@@ -101,7 +101,7 @@ void redis_client::refuse(redis_command command, base::fault why) {
                  alive = std::weak_ptr(alive_),
                  command = std::make_shared<redis_command>(std::move(command)),
                  why = std::move(why)]() mutable {
-        if (alive.lock()) finish(std::move(*command), std::move(why));
+        if (alive.lock()) finish(*command, std::move(why));
     };
     boost::asio::post(around_.loop, std::move(tell));
 }
@@ -114,10 +114,10 @@ void redis_client::answered(redis_command command, result<wire::resp_reply> repl
         return;
     }
     if (cluster_ && reply && reply->is_error() && cluster_->follow(command, *reply)) return;
-    finish(std::move(command), std::move(reply));
+    finish(command, std::move(reply));
 }
 
-void redis_client::finish(redis_command command, result<wire::resp_reply> reply) {
+void redis_client::finish(const redis_command& command, result<wire::resp_reply> reply) {
     if (reply && reply->is_error()) reply = fault_of(*reply);
     if (meters_ != nullptr && command.done) { // a ping is nobody's command
         auto outcome = reply ? std::string_view("ok") : base::name_of(reply.error().code);

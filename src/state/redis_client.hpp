@@ -29,7 +29,7 @@ private:
     void release();
     void route(redis_command command);
     void answered(redis_command command, base::result<wire::resp_reply> reply);
-    void finish(redis_command command, base::result<wire::resp_reply> reply);
+    void finish(const redis_command& command, base::result<wire::resp_reply> reply);
     void changed(std::string_view which, const base::fault* why);
 
     redis_surroundings& around_;

@@ -119,6 +119,7 @@ bool redis_cluster::follow(redis_command& command, const wire::resp_reply& reply
 
 std::vector<redis_address> redis_cluster::known() const {
     std::vector<redis_address> all;
+    all.reserve(nodes_.size() + 1);
     for (const auto& [at, node] : nodes_)
         all.push_back(at);
     if (!nodes_.contains(around_.settings.at)) all.push_back(around_.settings.at);
@@ -158,7 +159,7 @@ aio::task<> redis_cluster::learn() {
 aio::task<result<void>> redis_cluster::refresh() {
     auto until = aio::clock::now() + around_.settings.timeout;
     auto all = known();
-    auto asked = all[turn_++ % all.size()];
+    const auto& asked = all[turn_++ % all.size()];
     redis_link link(around_);
     auto opened = co_await link.open(asked, until);
     if (!opened) co_return opened;

@@ -35,7 +35,8 @@ ask_one(redis_surroundings& around, redis_address sentinel, aio::instant until) 
 
 aio::task<result<redis_address>>
 ask_all(redis_surroundings& around, sentinels known, aio::instant until) {
-    auto asked = *known; // another search may reorder them meanwhile
+    // Another search may reorder them meanwhile.
+    auto asked = *known; // NOLINT(performance-unnecessary-copy-initialization)
     base::fault last(base::errc::unreachable, "there is no sentinel");
     for (std::size_t i = 0; i < asked.size(); ++i) {
         // A silent one leaves time for the next.

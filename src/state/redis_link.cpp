@@ -152,7 +152,7 @@ aio::task<result<void>> redis_link::write(std::string bytes) {
     net::pieces all{bytes};
     auto at_once = link_.send_at_once(all, wrote);
     if (!at_once || all.empty()) co_return at_once;
-    co_return co_await link_.send(std::move(all), wrote);
+    co_return co_await link_.send(all, wrote);
 }
 
 aio::task<result<wire::resp_reply>> redis_link::read() {

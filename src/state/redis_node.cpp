@@ -150,6 +150,7 @@ aio::task<result<void>> redis_node::connect() {
 
 aio::task<result<void>> redis_node::learn_scripts(aio::instant until) {
     std::vector<redis_words> words;
+    words.reserve(scripts::count);
     for (int n = 0; n < scripts::count; ++n)
         words.push_back({"SCRIPT", "LOAD", scripts::at(n).text});
     auto replies = co_await link_->ask(std::move(words), until);

@@ -34,7 +34,7 @@ bool is_no(std::string_view line) {
 
 } // namespace
 
-void dialog::end(std::string action, std::string content) {
+void dialog::end(std::string action, const std::string& content) {
     if (over()) return;
     action_ = std::move(action);
     result_ = R"({"action":")" + action_ + '"' +

@@ -29,7 +29,7 @@ public:
     const std::string& action() const { return action_; }
 
 protected:
-    void end(std::string action, std::string content = {});
+    void end(std::string action, const std::string& content = {});
     // /decline and /cancel end it; true when the line was one of them.
     bool is_farewell(std::string_view line);
     std::string paragraph(std::string_view text, std::size_t indent) const;
