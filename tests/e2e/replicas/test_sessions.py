@@ -319,33 +319,6 @@ def test_a_short_call_in_a_known_session_asks_nothing_of_the_store(counted, clus
     assert [commands(replica) for replica in cluster] == before
 
 
-def resume_when_possible(host, last, timeout=30):
-    """As a stock host: told to try again, it does."""
-    until = wait_until(lambda: (a := host.listen(last=last, timeout=timeout)).status != 503 and a, timeout, 'the store to be back')
-    assert until.status == 200, (until.status, until.body())
-    return [e.text for e in until.events(timeout) if e.text]
-
-
-@pytest.mark.parametrize('begun', ['before', 'while'])
-def test_a_call_that_ends_while_redis_is_away_is_resumed_anywhere_afterwards(counted, clusters, hosts, begun):
-    up = counted()
-    cluster = clusters({'up': http(up)}, count=2, balanced=False, lease='2s')
-    host = hosts(cluster[0].url('up'), timeout=30).open()
-    assert at(host, cluster[1], 'up').say('quick', '{"key":"here too"}')
-    if begun == 'while':
-        cluster.redis.stop()
-    answer = at(host, cluster[0], 'up').call('steps', steps('k', n=20, pause=0.1), token='1')
-    seen, last = broken_after(answer, 3)
-    if begun == 'before':
-        cluster.redis.stop()
-    wait_until(lambda: up.ended['k'], 10, 'the call to end upstream')
-    cluster.redis.start()
-    rest = resume_when_possible(at(host, cluster[1], 'up'), last)
-    assert text_of(rest[-1]) == 'done k' and up.executed['k'] == 1
-    values = [json.loads(n)['progress'] for n in progress_notes(seen + rest)]
-    assert values == sorted(set(values)), values
-
-
 def test_a_replica_whose_lease_ran_out_while_redis_was_away_is_found_again(counted, clusters, hosts):
     """Its calls go on under its id: they are cancelled through another replica, and no copy takes them over."""
     up = counted()
