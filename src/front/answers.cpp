@@ -240,7 +240,6 @@ aio::task<> serve_events(
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> from,
     std::uint64_t after,
-    bool resumed,
     stream_rules rules
 ) {
     // A position ahead of the log means "from the end", also in the id that is given back.

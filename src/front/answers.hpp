@@ -61,7 +61,6 @@ aio::task<> serve_events(
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> from,
     std::uint64_t after,
-    bool resumed,
     stream_rules rules
 );
 

@@ -79,7 +79,7 @@ aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session h
     through_.listens(*host);
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     auto from = (*standing)->next_unsent() - 1;
-    co_await serve_events(http, host, *standing, from, false, std::move(rules));
+    co_await serve_events(http, host, *standing, from, std::move(rules));
     gateway::leave_standing(host);
 }
 
@@ -123,7 +123,7 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
     announced reader(host, *handle);
     if (standing) through_.listens(*host);
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
-    co_await serve_events(http, host, stream, place->position, true, std::move(rules));
+    co_await serve_events(http, host, stream, place->position, std::move(rules));
     if (standing) gateway::leave_standing(host);
 }
 
