@@ -119,7 +119,6 @@ private:
     void open_standing(const shared_slot& s);
     aio::task<> claim_standing(shared_slot s);
     aio::task<> take_up_all();
-    aio::task<std::string> try_to_claim(shared_slot s);
     aio::task<> outwait(std::string holder);
     aio::task<> release_standing(shared_slot s);
     aio::task<> close_here(bool for_all);

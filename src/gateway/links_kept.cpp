@@ -2,6 +2,7 @@
 // record, taken up from there, and which replica listens to an upstream. Decision 2.
 #include "aio/within.hpp"
 #include "base/text.hpp"
+#include "gateway/claims.hpp"
 #include "gateway/links.hpp"
 #include "gateway/replicas.hpp"
 #include "sys/digest.hpp"
@@ -153,31 +154,15 @@ aio::task<> session_links::claim_standing(shared_slot s) {
     if (s->claiming) co_return;
     s->claiming = true;
     while (!closing_ && s->link && s->link->usable()) {
-        auto holder = co_await try_to_claim(s);
+        auto held = co_await claim(in_, host_, field_of("get", *s->of), false);
+        s->claims_standing = held && held->mine;
         if (s->claims_standing) break;
+        std::string holder;
+        if (held) holder = std::move(held->holder);
         co_await outwait(std::move(holder));
     }
     s->claiming = false;
     if (s->claims_standing && s->link && s->link->usable() && !closing_) s->link->open_standing();
-}
-
-// Who has it, if not this replica now; empty where the store does not say.
-aio::task<std::string> session_links::try_to_claim(shared_slot s) {
-    auto& store = in_.sessions.kept()->store();
-    auto key = session::records::record_key(host_.who().key);
-    auto field = field_of("get", *s->of);
-    auto other = co_await store.set_new(key, field, in_.replicas.self());
-    if (!other) co_return std::string();
-    bool mine = !*other || in_.replicas.is_me(**other);
-    if (!mine) {
-        bool dead = co_await in_.replicas.may_take_over(**other);
-        if (dead) {
-            auto taken = co_await store.set_if(key, field, **other, in_.replicas.self());
-            mine = taken && *taken;
-        }
-    }
-    s->claims_standing = mine;
-    co_return mine ? std::string() : std::move(**other);
 }
 
 // Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.

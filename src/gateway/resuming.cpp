@@ -2,6 +2,7 @@
 
 #include "aio/within.hpp"
 #include "base/text.hpp"
+#include "gateway/claims.hpp"
 #include "gateway/orphans.hpp"
 #include "gateway/replicas.hpp"
 #include "session/tail.hpp"
@@ -100,22 +101,6 @@ private:
     session::session& host_;
 };
 
-// Whether this replica is now the one where the standing stream is read. `by_id` = the host comes
-// back to it: the connection it had before is gone, wherever that is noticed last.
-aio::task<base::result<bool>>
-claim_reading(house& in, std::shared_ptr<session::session> host, bool by_id) {
-    auto& store = host->kept()->store();
-    auto record = session::records::record_key(host->who().key);
-    auto other = co_await store.set_new(record, standing_field, in.replicas.self());
-    if (!other) co_return other.error();
-    if (!*other || in.replicas.is_me(**other)) co_return true;
-    bool free = by_id;
-    if (!free) free = co_await in.replicas.may_take_over(**other);
-    if (!free) co_return false;
-    auto mine = co_await store.set_if(record, standing_field, **other, in.replicas.self());
-    co_return mine;
-}
-
 // Until it is done: a claim that stays would keep the host from listening anywhere else.
 aio::task<> release_reading(std::shared_ptr<session::session> host, std::string replica) {
     co_await aio::keep_running_when_cancelled();
@@ -142,9 +127,10 @@ open_standing(house& in, std::shared_ptr<session::session> host, bool by_id) {
         co_return host->find_stream(session::standing_handle);
     }
     opening now(*host);
-    auto mine = co_await claim_reading(in, host, by_id);
-    if (!mine) co_return mine.error();
-    if (!*mine) co_return taken;
+    // Back with an event id: the connection it had is gone, wherever that is noticed last.
+    auto claimed = co_await claim(in, *host, standing_field, by_id);
+    if (!claimed) co_return claimed.error();
+    if (!claimed->mine) co_return taken;
     local = host->find_stream(session::standing_handle);
     if (local) co_return local;
     auto log = session::records::log_key(host->who().key, session::standing_handle);
@@ -159,16 +145,12 @@ open_standing(house& in, std::shared_ptr<session::session> host, bool by_id) {
 void leave_standing(const std::shared_ptr<session::session>& host) {
     if (!host->is_kept() || host->is_ending()) return;
     auto local = host->find_stream(session::standing_handle);
-    auto at = host->place_of_log(session::standing_handle);
     if (local) {
-        state::log_append what;
-        what.key = at.key;
-        what.set.emplace_back("read", std::to_string(local->next_unsent() - 1));
-        what.bounds = at.bounds;
-        what.ttl = at.ttl;
-        host->kept()->store().post(std::move(what), {});
+        state::fields read;
+        read.emplace_back("read", std::to_string(local->next_unsent() - 1));
+        host->standing_log().set(std::move(read));
     }
-    host->spawn(release_reading(host, at.owner));
+    host->spawn(release_reading(host, host->kept()->replica()));
 }
 
 void announce_reader(const session::session& host, std::string_view handle, bool reads) {

@@ -108,6 +108,8 @@ public:
     std::unique_ptr<journal> make_journal(journal_place at);
     // A notification that belongs to no call, on the standing stream, wherever that is read.
     void tell(std::string note);
+    // Of a kept session: the log that carries it, which every replica writes into.
+    journal& standing_log();
     // By the handle in an event id; null when it was dropped or never was.
     std::shared_ptr<stream> find_stream(std::string_view handle);
     // Forgets a stream that nobody can or need resume.
@@ -198,7 +200,7 @@ private:
     std::unordered_multimap<wire::token, std::shared_ptr<call>> listed_;
     std::map<std::string, std::shared_ptr<stream>, std::less<>> streams_;
     std::shared_ptr<stream> standing_;
-    std::unique_ptr<journal> standing_log_; // where several replicas write what belongs to no call
+    std::unique_ptr<journal> standing_log_; // made by standing_log()
     bool joined_ = false;                   // nothing can be launched any more
     asks asks_;
     std::uint64_t next_stream_ = 1;
