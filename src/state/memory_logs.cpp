@@ -1,7 +1,5 @@
 #include "state/memory_look.hpp"
 
-#include <boost/asio/post.hpp>
-
 namespace sluice::state {
 
 using base::result;
@@ -72,20 +70,6 @@ result<std::uint64_t> memory_store::write(log_append what) {
 
 aio::task<result<std::uint64_t>> memory_store::append(log_append what) {
     co_return write(std::move(what));
-}
-
-void memory_store::post(log_append what, std::function<void(const base::fault&)> failed) {
-    auto done = write(std::move(what));
-    if (done || !failed) return;
-    auto tell =
-        [alive = std::weak_ptr(alive_), failed = std::move(failed), why = std::move(done.error())] {
-            if (alive.lock()) failed(why);
-        };
-    boost::asio::post(loop_, std::move(tell));
-}
-
-aio::task<result<void>> memory_store::settle(aio::instant) {
-    co_return result<void>();
 }
 
 aio::task<result<std::optional<log_page>>>

@@ -43,8 +43,6 @@ public:
     aio::task<base::result<std::uint64_t>>
     open_log(std::string key, std::string owner, fields record, milliseconds ttl) override;
     aio::task<base::result<std::uint64_t>> append(log_append what) override;
-    void post(log_append what, std::function<void(const base::fault&)> failed) override;
-    aio::task<base::result<void>> settle(aio::instant until) override;
     aio::task<base::result<std::optional<log_page>>>
     read_log(std::string key, std::uint64_t after, std::size_t max_bytes) override;
     aio::task<base::result<std::uint64_t>>

@@ -20,7 +20,6 @@ public:
     aio::task<> shut_down();
     // Never calls the command's done from inside.
     void submit(redis_command command);
-    void refuse(redis_command command, base::fault why);
     redis_ear& ear() { return *ear_; }
     health how() const;
 
@@ -28,6 +27,7 @@ private:
     std::optional<base::fault> pass_on(redis_command& command);
     void release();
     void route(redis_command command);
+    void refuse(redis_command command, base::fault why);
     void answered(redis_command command, base::result<wire::resp_reply> reply);
     void finish(const redis_command& command, base::result<wire::resp_reply> reply);
     void changed(std::string_view which, const base::fault* why);

@@ -83,41 +83,6 @@ aio::task<result<std::uint64_t>> redis_store::append(log_append what) {
     co_return as_number(got);
 }
 
-void redis_store::post(log_append what, std::function<void(const base::fault&)> failed) {
-    auto number = ++posted_;
-    unanswered_.insert(number);
-    auto fit = fits(size_of(what));
-    auto sending = writing(std::move(what));
-    sending.done = [this, number, failed = std::move(failed), alive = std::weak_ptr(alive_)](
-                       const result<wire::resp_reply>& reply
-                   ) {
-        if (!alive.lock()) return;
-        unanswered_.erase(number);
-        for (auto& waits : settlers_)
-            waits.wake();
-        auto done = as_number(reply);
-        if (!done && failed) failed(done.error());
-    };
-    // Never from inside the call: a refusal comes with the next turn of the loop.
-    if (fit) {
-        client_.submit(std::move(sending));
-    } else {
-        client_.refuse(std::move(sending), fit.error());
-    }
-}
-
-aio::task<result<void>> redis_store::settle(aio::instant until) {
-    auto newest = posted_;
-    auto& woken = settlers_.emplace_back(around_.loop.get_executor());
-    result<void> outcome;
-    while (outcome && !unanswered_.empty() && *unanswered_.begin() <= newest) {
-        bool news = co_await woken.wait(until);
-        if (!news) outcome = aio::nothing_came(until);
-    }
-    settlers_.remove_if([&](const auto& one) { return &one == &woken; });
-    co_return outcome;
-}
-
 aio::task<result<std::optional<log_page>>>
 redis_store::read_log(std::string key, std::uint64_t after, std::size_t max_bytes) {
     // Lua's numbers hold 2^53 whole numbers: "all of it" must not round to something odd.

@@ -12,9 +12,6 @@ redis_store::redis_store(redis_surroundings around, sys::meters* meters)
 redis_store::~redis_store() = default;
 
 aio::task<> redis_store::shut_down() {
-    auto until = aio::clock::now() + around_.settings.timeout;
-    auto done = co_await settle(until);
-    static_cast<void>(done); // what is not answered by then is given up
     co_await client_.shut_down();
 }
 

@@ -6,9 +6,7 @@
 #include "state/redis_scripts.hpp"
 #include "state/store.hpp"
 
-#include <list>
 #include <memory>
-#include <set>
 
 namespace sluice::state {
 
@@ -46,8 +44,6 @@ public:
     aio::task<base::result<std::uint64_t>>
     open_log(std::string key, std::string owner, fields record, milliseconds ttl) override;
     aio::task<base::result<std::uint64_t>> append(log_append what) override;
-    void post(log_append what, std::function<void(const base::fault&)> failed) override;
-    aio::task<base::result<void>> settle(aio::instant until) override;
     aio::task<base::result<std::optional<log_page>>>
     read_log(std::string key, std::uint64_t after, std::size_t max_bytes) override;
     aio::task<base::result<std::uint64_t>>
@@ -84,10 +80,6 @@ private:
 
     redis_surroundings around_;
     redis_client client_;
-    std::uint64_t posted_ = 0;
-    std::set<std::uint64_t> unanswered_;   // of those posted
-    std::list<aio::signal_flag> settlers_; // of those who wait in settle()
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 } // namespace sluice::state

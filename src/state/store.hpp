@@ -127,11 +127,6 @@ public:
     // errc::not_found when the log is gone. With `anyone` a missing log is made. Returns the
     // position of its newest entry.
     virtual aio::task<base::result<std::uint64_t>> append(log_append what) = 0;
-    // The same, without waiting for it: in order with every other write of this process to that
-    // key. `failed` hears of a fault, unless the store is destroyed first; may be empty.
-    virtual void post(log_append what, std::function<void(const base::fault&)> failed) = 0;
-    // Waits until everything posted so far has been answered; errc::timeout at `until`.
-    virtual aio::task<base::result<void>> settle(aio::instant until) = 0;
     // Entries after `after`, oldest first, up to about `max_bytes` (at least one); nothing when the
     // log is gone.
     virtual aio::task<base::result<std::optional<log_page>>>

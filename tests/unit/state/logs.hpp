@@ -1,7 +1,12 @@
 // Short hands for writing and showing logs.
 #pragma once
 
+#include "aio/nursery.hpp"
 #include "state/store.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
 
 namespace sluice::state::test {
 
@@ -16,6 +21,15 @@ inline log_append write(std::string key, std::uint64_t epoch, std::vector<std::s
 
 inline log_append note(std::string key, std::uint64_t epoch, std::string text) {
     return write(std::move(key), epoch, {std::move(text)});
+}
+
+// To be launched: what came of it is added to `ends`, errc of the fault or nothing.
+inline aio::task<> append_beside(
+    store& s, log_append what, std::shared_ptr<std::vector<std::optional<base::errc>>> ends
+) {
+    co_await aio::keep_running_when_cancelled();
+    auto last = co_await s.append(std::move(what));
+    ends->push_back(last ? std::nullopt : std::optional(last.error().code));
 }
 
 // "1n:first 2f:second"
