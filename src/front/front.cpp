@@ -129,7 +129,7 @@ aio::task<> front::serve_options(net::exchange& http) {
 aio::task<> front::serve_delete(net::exchange& http, visit v) {
     auto host = co_await session_of(http, v, std::string(), std::string());
     if (!host) co_return;
-    auto ended = co_await through_.end(host);
+    auto ended = co_await through_.in().sessions.end(host);
     if (!ended) {
         co_await turn_away(http, v, because_away(ended.error(), std::string()));
         co_return;

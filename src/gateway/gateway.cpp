@@ -221,9 +221,7 @@ gateway::learn_peer(std::size_t server, catalog::viewpoint from, upstream::open_
     in_.known.met(from);
     if (!opened) co_return;
     in_.known.learn(from, (*opened)->peer());
-    const auto& s = in_.names.server(server);
-    bool shared = s.kind == upstream::transport::stdio && !s.isolation_per_session;
-    if (!shared) co_await (*opened)->close();
+    if (!is_shared(in_.names.server(server))) co_await (*opened)->close();
 }
 
 aio::task<> gateway::settle() {

@@ -34,9 +34,6 @@ public:
     // A session that any replica can find. errc::unreachable when the store is away.
     aio::task<base::result<std::shared_ptr<session::session>>> open_session(session::identity who);
 
-    // For all replicas, and with the sessions it has upstream, whichever replica opened them.
-    aio::task<base::result<void>> end(std::shared_ptr<session::session> host);
-
     // `initialize`: opens the host's session (and on a single-server endpoint its upstream's).
     aio::task<hello> greet(
         std::shared_ptr<const wire::message> message,

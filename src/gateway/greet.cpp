@@ -73,14 +73,8 @@ aio::task<hello> gateway::greet(
     if (!opened) co_return refuse(*message, opened.error());
     auto out = co_await welcome(std::move(message), *opened, std::move(where), std::move(headers));
     if (out.host) co_return out;
-    [[maybe_unused]] auto ended = co_await end(*opened);
+    [[maybe_unused]] auto ended = co_await in_.sessions.end(*opened);
     co_return out;
-}
-
-aio::task<base::result<void>> gateway::end(std::shared_ptr<session::session> host) {
-    links_of(in_, *host); // also where nothing was called: they close what the record names
-    auto ended = co_await in_.sessions.end(std::move(host));
-    co_return ended;
 }
 
 aio::task<base::result<std::shared_ptr<session::session>>>
@@ -92,8 +86,7 @@ gateway::open_session(session::identity who) {
     // Any replica may be asked for it as soon as its id is known.
     auto kept = co_await in_.sessions.kept()->create((*opened)->who());
     if (!kept && kept.error().code == base::errc::too_many) {
-        session::registry::preparing ready = [this](auto& host) { links_of(in_, host); };
-        bool room = co_await in_.sessions.make_room_in_store(std::move(principal), ready);
+        bool room = co_await in_.sessions.make_room_in_store(std::move(principal));
         if (room) kept = co_await in_.sessions.kept()->create((*opened)->who());
     }
     if (kept) co_return opened;

@@ -107,7 +107,7 @@ bool registry::make_room_for(std::string_view principal) {
     return true;
 }
 
-aio::task<bool> registry::make_room_in_store(std::string principal, preparing before_end) {
+aio::task<bool> registry::make_room_in_store(std::string principal) {
     auto oldest = co_await records_->unused_longest(principal, idle_enough);
     if (!oldest || !*oldest) co_return false;
     auto who = std::move(**oldest);
@@ -117,7 +117,6 @@ aio::task<bool> registry::make_room_in_store(std::string principal, preparing be
     auto taken = co_await adopt(who.id, principal);
     if (taken && taken->here) {
         if (taken->here->is_busy()) co_return false;
-        if (before_end) before_end(*taken->here);
         auto ended = co_await end(taken->here);
         co_return ended.ok();
     }

@@ -39,10 +39,8 @@ public:
     base::result<std::shared_ptr<session>> open_throw_away(identity who);
 
     // After records::create said too_many: ends for all replicas the session of that key that none
-    // has used for longest, if that is a minute. False when there is none such. One that is taken
-    // up for it is first given to `before_end`, which adds what closes its upstream sessions.
-    using preparing = std::function<void(session&)>;
-    aio::task<bool> make_room_in_store(std::string principal, preparing before_end);
+    // has used for longest, if that is a minute. False when there is none such.
+    aio::task<bool> make_room_in_store(std::string principal);
 
     // Null when unknown here, ended, in doubt, or another principal's.
     std::shared_ptr<session> find(std::string_view id, std::string_view principal);

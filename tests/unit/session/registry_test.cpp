@@ -306,15 +306,15 @@ TEST_CASE("room is made by the session that no replica has used for a minute, fo
     both.run([](two& p) -> task<> {
         auto first = co_await p.open(p.a);
         auto who = first->who();
-        bool room = co_await p.b.make_room_in_store("alice", nullptr);
+        bool room = co_await p.b.make_room_in_store("alice");
         CHECK_FALSE(room);
         co_await p.age(who.key, std::chrono::seconds(59));
-        room = co_await p.b.make_room_in_store("alice", nullptr);
+        room = co_await p.b.make_room_in_store("alice");
         CHECK_FALSE(room);
-        room = co_await p.b.make_room_in_store("bob", nullptr);
+        room = co_await p.b.make_room_in_store("bob");
         CHECK_FALSE(room);
         co_await p.age(who.key, std::chrono::seconds(61));
-        room = co_await p.b.make_room_in_store("alice", nullptr);
+        room = co_await p.b.make_room_in_store("alice");
         CHECK(room);
         auto gone = co_await p.of_a.find(who.id);
         REQUIRE(gone);
@@ -331,7 +331,7 @@ TEST_CASE("a session that is busy here makes no room, whatever the store last he
         auto call = first->begin_call(wire::token::of(1), first->open_stream(1), 0);
         REQUIRE(call);
         co_await p.age(first->who().key, std::chrono::minutes(5));
-        bool room = co_await p.a.make_room_in_store("alice", nullptr);
+        bool room = co_await p.a.make_room_in_store("alice");
         CHECK_FALSE(room);
         CHECK_FALSE(first->is_ending());
     });
@@ -342,7 +342,7 @@ TEST_CASE("a place on the roster whose record has gone makes room") {
     both.run([](two& p) -> task<> {
         auto listed = co_await p.store->enlist("k:alice", "gone", std::chrono::minutes(5), 0);
         REQUIRE(listed);
-        bool room = co_await p.b.make_room_in_store("alice", nullptr);
+        bool room = co_await p.b.make_room_in_store("alice");
         CHECK(room);
         auto next = co_await p.open(p.b);
         CHECK_FALSE(next->is_ending());
