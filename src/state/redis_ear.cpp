@@ -27,7 +27,7 @@ redis_ear::redis_ear(
 redis_ear::~redis_ear() = default;
 
 void redis_ear::start() {
-    since_ = aio::clock::now();
+    uptime_.begin();
     auto job = run();
     runner_.spawn(std::move(job));
 }
@@ -45,7 +45,7 @@ void redis_ear::on_word(store::hearer words, std::function<void()> gap) {
 }
 
 void redis_ear::listen(std::string channel) {
-    if (++channels_[channel] > 1 || !up_) return;
+    if (++channels_[channel] > 1 || !uptime_.is_up()) return;
     ++unconfirmed_;
     out_.push_back({"SUBSCRIBE", std::move(channel)});
     work_.wake();
@@ -55,19 +55,13 @@ void redis_ear::unlisten(const std::string& channel) {
     auto it = channels_.find(channel);
     if (it == channels_.end() || --it->second > 0) return;
     channels_.erase(it);
-    if (!up_) return;
+    if (!uptime_.is_up()) return;
     out_.push_back({"UNSUBSCRIBE", channel});
     work_.wake();
 }
 
 void redis_ear::now_up(bool up, const base::fault* why) {
-    bool news = told_ != up;
-    told_ = up;
-    if (up && ever_up_ && !up_) ++reconnects_;
-    ever_up_ = ever_up_ || up;
-    if (up != up_) since_ = aio::clock::now();
-    up_ = up;
-    if (news) changed_(why);
+    if (uptime_.turn(up)) changed_(why);
     if (!up) settled_();
 }
 
@@ -99,7 +93,7 @@ aio::task<> redis_ear::run() {
         auto until = aio::clock::now() + redis_backoff(failures++);
         if (!runner_.stopping()) co_await idle_.wait(until);
     }
-    up_ = false;
+    uptime_.end();
     link_.reset();
 }
 

@@ -7,6 +7,7 @@
 #include "aio/nursery.hpp"
 #include "state/redis_link.hpp"
 #include "state/redis_node.hpp"
+#include "state/redis_uptime.hpp"
 #include "state/store.hpp"
 
 #include <functional>
@@ -32,10 +33,10 @@ public:
     void listen(std::string channel);
     void unlisten(const std::string& channel);
 
-    health how() const { return {up_, since_}; }
+    health how() const { return uptime_.how(); }
     // Whether every channel listened to is heard by now (or nothing is heard at all).
-    bool settled() const { return !up_ || unconfirmed_ == 0; }
-    std::uint64_t reconnects() const { return reconnects_; }
+    bool settled() const { return !uptime_.is_up() || unconfirmed_ == 0; }
+    std::uint64_t reconnects() const { return uptime_.reconnects(); }
 
 private:
     aio::task<> run();
@@ -61,11 +62,7 @@ private:
     bool writing_ = false;
     aio::signal_flag work_;
     aio::signal_flag idle_;
-    bool up_ = false;
-    bool ever_up_ = false;
-    std::optional<bool> told_; // what was last reported
-    aio::instant since_ = aio::clock::now();
-    std::uint64_t reconnects_ = 0;
+    redis_uptime uptime_;
     aio::nursery writer_;
     aio::nursery runner_;
 };

@@ -34,7 +34,7 @@ redis_node::redis_node(redis_surroundings& around, redis_finder find, reports te
 redis_node::~redis_node() = default;
 
 void redis_node::start() {
-    since_ = aio::clock::now();
+    uptime_.begin();
     auto job = run();
     runner_.spawn(std::move(job));
 }
@@ -50,7 +50,7 @@ aio::task<> redis_node::shut_down() {
 bool redis_node::must_fail(const redis_command& command, aio::instant now) const {
     if (command.until <= now) return true;
     // A short absence is waited for; one that lasts is said at once.
-    return !up_ && now - since_ >= around_.settings.timeout;
+    return !uptime_.is_up() && now - uptime_.since() >= around_.settings.timeout;
 }
 
 std::optional<base::fault> redis_node::submit(redis_command& command) {
@@ -86,13 +86,7 @@ void redis_node::fail_all(const base::fault& why) {
 
 void redis_node::now_up(bool up, const base::fault* why) {
     if (why != nullptr) last_ = *why;
-    bool news = told_ != up;
-    told_ = up;
-    if (up && ever_up_ && !up_) ++reconnects_;
-    ever_up_ = ever_up_ || up;
-    if (up != up_) since_ = aio::clock::now();
-    up_ = up;
-    if (news) tell_.changed(why);
+    if (uptime_.turn(up)) tell_.changed(why);
 }
 
 aio::task<> redis_node::run() {

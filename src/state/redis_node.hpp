@@ -8,6 +8,7 @@
 #include "aio/nursery.hpp"
 #include "state/redis_link.hpp"
 #include "state/redis_scripts.hpp"
+#include "state/redis_uptime.hpp"
 #include "state/store.hpp"
 
 #include <array>
@@ -50,8 +51,8 @@ public:
     // Takes it, or says why not and leaves it as it is.
     std::optional<base::fault> submit(redis_command& command);
 
-    health how() const { return {up_, since_}; }
-    std::uint64_t reconnects() const { return reconnects_; }
+    health how() const { return uptime_.how(); }
+    std::uint64_t reconnects() const { return uptime_.reconnects(); }
     // Commands that were not sent yet, taken back (the server no longer serves their slot).
     std::deque<redis_command> take_unsent();
 
@@ -78,12 +79,8 @@ private:
     std::array<std::string, scripts::count> digests_; // "" = not known there
     aio::signal_flag work_; // something to write, or the connection is lost
     aio::signal_flag idle_; // the pause between attempts
-    bool up_ = false;
-    bool ever_up_ = false;
-    std::optional<bool> told_; // what was last reported
-    aio::instant since_ = aio::clock::now();
+    redis_uptime uptime_;
     base::fault last_{base::errc::unreachable, "the store has not been reached yet"};
-    std::uint64_t reconnects_ = 0;
     aio::nursery writer_;
     aio::nursery runner_;
 };
