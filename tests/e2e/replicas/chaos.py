@@ -151,18 +151,7 @@ def main(argv):
     say('seed %d, %d hosts, %d replicas, %d s' % (options.seed, options.hosts, options.replicas, options.seconds))
     ledger = run(options, say)
     print('\nwhat happened')
-    for what, count in sorted(ledger.counts.items()):
-        print('  %-55s %7d' % (what, count))
-    for cell, what in ledger.bad:
-        print('  %s: %s' % (cell, what))
-    print('\nthe table (seed %d)' % options.seed)
-    failed = 0
-    for cell in CELLS:
-        count = sum(1 for c, _ in ledger.bad if c == cell)
-        failed += count > 0
-        print('  %-40s %5d' % (cell, count))
-    print('%d passed, %d failed' % (len(CELLS) - failed, failed))
-    return 1 if failed else 0
+    return ledger.table(CELLS, options.seed)
 
 
 if __name__ == '__main__':

@@ -11,28 +11,20 @@ import traceback
 from fake import rawjson
 from fake.host import Closed, Host
 
+from tally import Tally
+
 PATIENCE = 45               # seconds in which anything must have come to an end
 AGAIN = (429, 502, 503, 504)
 BROKEN = (Closed, OSError, ValueError, IndexError)      # the connection, or what was read of it
 
 
-class Ledger:
+class Ledger(Tally):
     """What happened, counted by everybody."""
 
     def __init__(self):
-        self.lock = threading.Lock()
-        self.counts = {}
-        self.bad = []               # (cell, what)
+        super().__init__()
         self.started = set()        # keys of calls that were sent
         self.results = {}           # key -> how many results
-
-    def count(self, what, by=1):
-        with self.lock:
-            self.counts[what] = self.counts.get(what, 0) + by
-
-    def complain(self, cell, what):
-        with self.lock:
-            self.bad.append((cell, what))
 
     def result(self, key):
         with self.lock:

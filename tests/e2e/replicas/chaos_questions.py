@@ -29,6 +29,7 @@ from lib.procs import stop_all_on_sigterm                   # noqa: E402
 
 from cluster import Cluster                                 # noqa: E402
 from quizzing import Quizzing                               # noqa: E402
+from tally import Tally                                     # noqa: E402
 
 CELLS = ('answers that nobody gave', 'answers that came twice', 'answers to another question', 'hung hosts',
          'calls without result or error', 'lost sessions', 'duplicate executions', 'replicas that ended badly',
@@ -41,21 +42,12 @@ BROKEN = (Closed, OSError, ValueError, IndexError, AssertionError)
 ACTIONS = ('accept', 'accept', 'accept', 'decline', 'cancel', 'silent')
 
 
-class Book:
+class Book(Tally):
     """What the scripted people said and what happened, written by all threads."""
 
     def __init__(self):
-        self.lock = threading.Lock()
-        self.counts, self.bad = {}, []
+        super().__init__()
         self.said = {}              # key of a question -> the exact result that its person gave
-
-    def count(self, what):
-        with self.lock:
-            self.counts[what] = self.counts.get(what, 0) + 1
-
-    def complain(self, cell, what):
-        with self.lock:
-            self.bad.append((cell, what))
 
 
 class Person(threading.Thread):
@@ -264,18 +256,7 @@ def main(argv):
     options = parser.parse_args(argv)
     stop_all_on_sigterm()
     book = run(options)
-    for what, count in sorted(book.counts.items()):
-        print('  %-55s %7d' % (what, count))
-    for cell, what in book.bad[:40]:
-        print('  %s: %s' % (cell, what))
-    print('\nthe table (seed %d)' % options.seed)
-    failed = 0
-    for cell in CELLS:
-        count = sum(1 for c, _ in book.bad if c == cell)
-        failed += count > 0
-        print('  %-40s %5d' % (cell, count))
-    print('%d passed, %d failed' % (len(CELLS) - failed, failed))
-    return 1 if failed else 0
+    return book.table(CELLS, options.seed, most=40)
 
 
 if __name__ == '__main__':
