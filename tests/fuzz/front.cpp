@@ -190,7 +190,7 @@ public:
         server.name = "up";
         server.url = "http://127.0.0.1:" + std::to_string(up_.port()) + "/mcp";
         all.upstream.servers.push_back(std::move(server));
-        gateway_ = std::make_unique<app::runtime>(loop_, std::move(all));
+        gateway_ = std::make_unique<app::runtime>(loop_, std::move(all), std::string());
         CHECK(gateway_->start().ok());
         auto url = parse_url(gateway_->endpoint());
         CHECK(url.ok());
