@@ -40,6 +40,12 @@ private:
     std::string handle_;
 };
 
+refusal because_unreadable(const base::fault& f) {
+    auto why = because_away(f, std::string());
+    if (f.code == base::errc::conflict) why.status = 409;
+    return why;
+}
+
 } // namespace
 
 aio::task<> front::serve_get(net::exchange& http, visit v) {
@@ -70,8 +76,7 @@ aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session h
     auto& in = through_.in();
     auto standing = co_await gateway::open_standing(in, host, false);
     if (!standing) {
-        auto why = because_away(standing.error(), std::string());
-        if (standing.error().code == base::errc::conflict) why.status = 409;
+        auto why = because_unreadable(standing.error());
         if (standing.error().code == base::errc::not_found) why = because(no_such_session(v.at));
         co_await turn_away(http, v, std::move(why));
         co_return;
@@ -97,7 +102,7 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
         found = co_await gateway::open_rest(through_.in(), host, *handle);
     }
     if (!found) {
-        auto why = because_away(found.error(), std::string());
+        auto why = because_unreadable(found.error());
         if (found.error().code == base::errc::not_found) {
             why = because(404, "Last-Event-ID names no stream of this session that can be resumed");
         }

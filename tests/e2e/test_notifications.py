@@ -192,11 +192,13 @@ def test_after_a_stream_that_cannot_be_resumed_every_subscription_is_told_that_i
     listener = listening()
     for uri in URIS:
         assert listener.host.ask('resources/subscribe', {'uri': uri}).result() == '{}'
+    loud.wait_event('listening')
     loud.drop_connections()     # the session lives; its stream gave no event ids
     listener.until(lambda m: 'updated' in m)
     listener.until(lambda m: 'updated' in m)
     assert sorted(json.loads(m)['params']['uri'] for m in listener.seen) == URIS
-    assert len(loud.event_list('subscribed')) == 2 and len(loud.event_list('listening')) == 2
+    loud.wait(lambda: len(loud.event_list('listening')) == 2)
+    assert len(loud.event_list('subscribed')) == 2
     assert len(listener.marker(lambda: marker(loud))) == 2      # one each
 
 
