@@ -18,8 +18,8 @@ net::fields json_headers(extra_headers& headers) {
     return out;
 }
 
-std::string event_id(const session::stream& s, std::uint64_t position) {
-    return s.public_handle() + "." + std::to_string(position);
+void append_event_id(std::string& text, const session::stream& s, std::uint64_t position) {
+    text.append("id: ").append(s.public_handle()).append(".").append(std::to_string(position));
 }
 
 // Sealing costs, so a stream is named only once it has events.
@@ -30,14 +30,16 @@ void name_stream(const session::session& host, session::stream& s) {
 // One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as
 // well.
 void append_frame(std::string& text, const session::stream& s, const session::event& e) {
-    text.append("id: ").append(event_id(s, e.position)).append("\nevent: message\ndata: ");
-    text.append(e.bytes).append("\n\n");
+    append_event_id(text, s, e.position);
+    text.append("\nevent: message\ndata: ").append(e.bytes).append("\n\n");
 }
 
 std::string
 priming(const session::stream& s, std::uint64_t position, std::chrono::milliseconds retry) {
-    return "id: " + event_id(s, position) + "\nretry: " + std::to_string(retry.count()) +
-           "\ndata: \n\n";
+    std::string text;
+    append_event_id(text, s, position);
+    text.append("\nretry: ").append(std::to_string(retry.count())).append("\ndata: \n\n");
+    return text;
 }
 
 // Reads a stream while this object lives; whatever ends the reading frees it for another.
