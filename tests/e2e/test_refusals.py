@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from fake.host import Wire
 from kit import http, key
 from lib.procs import wait_until
 
@@ -85,6 +86,65 @@ def test_each_refusal_has_one_line_and_one_count(gateway, hosts, alice, up):
         assert (line['status'], line['reason'], line['endpoint'], line.get('key')) == (status, reason, path, who)
         assert line['method'] in ('POST', 'PUT')
     assert 'CANARY' not in gateway.log, 'a credential, a session id or a body'
+
+
+def raw(gateway, text):
+    """The answer to exact bytes."""
+    wire = Wire(('127.0.0.1', gateway.port), timeout=10)
+    try:
+        wire.send(text.encode('latin-1'))
+        answer = wire.answer()
+        return answer.status, json.loads(answer.body())['error'], answer.header('content-type')
+    finally:
+        wire.close()
+
+
+REQUEST = 'POST /up/mcp HTTP/1.1\r\nHost: CANARY\r\n'
+
+
+@pytest.mark.parametrize('status,reason,text,words', [
+    (400, 'framing', REQUEST + 'Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}', 'more than one Content-Length'),
+    (400, 'framing', REQUEST + 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}', 'Transfer-Encoding'),
+    (400, 'framing', REQUEST + ' folded: CANARY\r\n\r\n', 'white space'),
+    (400, 'framing', REQUEST.replace('\r', '') + '\n', 'CR LF'),
+    (400, 'framing', 'CANARY\r\n\r\n', 'not sound HTTP'),
+    (431, 'headers_too_large', REQUEST + 'X: CANARY' + 'h' * 40000, '32768 bytes'),
+    (408, 'timeout', REQUEST + 'X-CANARY', '300 ms'),
+])
+def test_what_is_refused_before_it_is_a_request_is_counted_logged_and_explained(gateways, up, status, reason, text, words):
+    gateway = gateways({'up': http(up)}, timeouts={'header': '300ms'})
+    metric = 'sluice_requests_refused_total{reason="%s"}' % reason
+    assert metric not in gateway.metrics()
+    answered, error, type = raw(gateway, text)
+    assert answered == status and words in error and type == 'application/json', error
+    line = refused(gateway, 1)[0]
+    assert (line['status'], line['reason'], line['peer'], line['text']) == (status, reason, '127.0.0.1', error)
+    assert gateway.metrics()[metric] == 1 and len(lines(gateway, 'refused')) == 1
+    assert 'CANARY' not in gateway.log + error
+
+
+def test_a_connection_too_many_is_counted_logged_and_explained(gateways, up):
+    gateway = gateways({'up': http(up)}, limits={'connections': 1})
+    held = Wire(('127.0.0.1', gateway.port), timeout=10)
+    held.send(b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+    assert held.answer().status == 404
+    status, error, _ = raw(gateway, '')
+    assert status == 503 and 'try again' in error
+    line = refused(gateway, 2)[1]
+    assert (line['status'], line['reason']) == (503, 'too_many_connections')
+    assert gateway.metrics()['sluice_requests_refused_total{reason="too_many_connections"}'] == 1
+    held.close()
+
+
+def test_a_flood_cannot_fill_the_log_and_is_counted(gateways, up):
+    gateway = gateways({'up': http(up)})
+    for _ in range(40):
+        assert raw(gateway, 'flood\r\n\r\n')[0] == 400
+    assert gateway.metrics()['sluice_requests_refused_total{reason="framing"}'] == 40
+    gateway.stop()
+    said = lines(gateway, 'refused')
+    assert len(said) < 20
+    assert sum(line.get('left_out', 1) for line in said) == 40
 
 
 def test_too_many_calls_are_logged_as_that(gateways, up, hosts):
