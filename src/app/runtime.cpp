@@ -66,6 +66,9 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
       sessions_(loop.get_executor(), settings_.session, &records_),
       peers_(loop, deadlines_, replicas_, ids_, meters_, peers_from(settings_)),
       bodies_(settings_.gateway.inflight_bytes),
+      permits_([this](const session::identity& who, const gateway::served& server) {
+          return gateway::permit_in(newest_->in, newest_->keys, who, server);
+      }),
       grounds_{
           loop,
           deadlines_,
@@ -76,7 +79,8 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
           bodies_,
           known_,
           numbers_,
-          servers_
+          servers_,
+          permits_
       },
       chores_(loop.get_executor(), "app") {
     bodies_.count_also(sessions_.counters().bytes);

@@ -93,6 +93,7 @@ private:
     session::registry sessions_;
     front::peers peers_;
     sys::budget bodies_;
+    gateway::permits permits_; // by the newest generation
     gateway::grounds grounds_;
     std::shared_ptr<generation> newest_;
     std::vector<std::shared_ptr<generation>> old_; // until nothing runs in any of them
