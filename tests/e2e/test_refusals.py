@@ -4,6 +4,7 @@ import json
 import pytest
 
 from fake.host import Wire
+from fake.sse_host import SseHost
 from kit import http, key
 from lib.procs import wait_until
 
@@ -161,6 +162,26 @@ def test_the_timing_of_a_call_adds_up(gateway, alice):
     call = logged(gateway, 'tools/call')
     assert 0 <= call['queue_ms'] <= call['first_byte_ms'] <= call['total_ms']
     assert call['upstream_ms'] <= call['total_ms']
+
+
+def added_up(line):
+    assert 0 <= line['queue_ms'] and 0 < line['upstream_ms'] <= line['total_ms']
+    assert line['queue_ms'] + line['upstream_ms'] <= line['total_ms'] + 0.01
+    assert line['added_ms'] == pytest.approx(line['total_ms'] - line['upstream_ms'], abs=0.01)
+    return line['outcome'], line['endpoint'], line['key']
+
+
+def test_the_timing_of_an_initialize_adds_up(gateway, alice):
+    alice().open()
+    wait_until(lambda: lines(gateway, 'session'), 5, 'the line of a session')
+    assert [added_up(line) for line in lines(gateway, 'session')] == [('ok', '/mcp/up', 'alice')]
+
+
+def test_so_it_does_where_the_session_is_a_stream(gateway):
+    host = SseHost(gateway.server_url('up') + '/sse', headers=[('x-sluice-api-key', GOOD)]).open()
+    wait_until(lambda: lines(gateway, 'session'), 5, 'the line of a session')
+    assert [added_up(line) for line in lines(gateway, 'session')] == [('ok', '/mcp/up', 'alice')]
+    host.close()
 
 
 def test_a_list_of_several_servers_has_a_first_byte_too(gateway, hosts):
