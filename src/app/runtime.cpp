@@ -58,14 +58,17 @@ std::vector<base::secret> salts_of_ids(std::vector<base::secret> configured, boo
 runtime::runtime(aio::loop& loop, settings from, std::string file)
     : loop_(loop), settings_(std::move(from)), file_(std::move(file)),
       deadlines_(loop.get_executor()), meters_(settings_.gateway.metric_tool_names),
-      around_{loop, deadlines_, nullptr, say_of_upstream}, store_(make_store()),
-      seals_(settings_.gateway.salt_keys),
+      doorman_(meters_, deadlines_), around_{loop, deadlines_, nullptr, say_of_upstream},
+      store_(make_store()), seals_(settings_.gateway.salt_keys),
       ids_(salts_of_ids(settings_.gateway.salt_keys, store_->is_shared())),
       replicas_(loop, *store_, settings_.gateway.peer),
       records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),
       sessions_(loop.get_executor(), settings_.session, &records_),
       peers_(loop, deadlines_, replicas_, ids_, meters_, peers_from(settings_)),
       bodies_(settings_.gateway.inflight_bytes),
+      permits_([this](const session::identity& who, const gateway::served& server) {
+          return gateway::permit_in(newest_->in, newest_->keys, who, server);
+      }),
       grounds_{
           loop,
           deadlines_,
@@ -76,7 +79,8 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
           bodies_,
           known_,
           numbers_,
-          servers_
+          servers_,
+          permits_
       },
       chores_(loop.get_executor(), "app") {
     bodies_.count_also(sessions_.counters().bytes);
@@ -153,12 +157,19 @@ aio::task<> runtime::serve_peer(net::exchange& http, policy::caller who) {
     co_await at->entrance.serve_forwarded(http, std::move(who));
 }
 
+void runtime::note_refusals(net::http_server& at, std::string_view listener) {
+    at.on_turned_away([this, listener](const net::turned_away& what) {
+        doorman_.note(listener, what);
+    });
+}
+
 base::result<void> runtime::listen() {
     const auto& f = settings_.front;
     admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
     listener_ = std::make_unique<net::http_server>(
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return serve_host(http); }
     );
+    note_refusals(*listener_, "");
     auto listening = listener_->listen(f.listen);
     if (!listening || f.admin_listen.empty()) return listening;
     admin_listener_ = std::make_unique<net::http_server>(
@@ -167,6 +178,7 @@ base::result<void> runtime::listen() {
         net::http_limits{},
         [this](net::exchange& http) { return admin_->serve(http); }
     );
+    note_refusals(*admin_listener_, "admin");
     return admin_listener_->listen(f.admin_listen);
 }
 
@@ -187,6 +199,7 @@ base::result<void> runtime::listen_to_peers() {
         std::make_unique<net::http_server>(loop_, deadlines_, limits, [this](net::exchange& http) {
             return peer_door_->serve(http);
         });
+    note_refusals(*peer_listener_, "peer");
     auto listening = peer_listener_->listen(f.peer_listen);
     if (!listening) return listening;
     if (settings_.gateway.peer.address.empty()) replicas_.be_at(peer_listener_->local_address());

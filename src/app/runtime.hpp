@@ -10,6 +10,7 @@
 #include "app/settings.hpp"
 #include "base/result.hpp"
 #include "front/admin.hpp"
+#include "front/doorman.hpp"
 #include "front/front.hpp"
 #include "front/peer_door.hpp"
 #include "front/peers.hpp"
@@ -60,6 +61,7 @@ private:
     aio::task<> close_old();
     std::vector<gateway::shared_served> forget_old();
     base::result<void> listen();
+    void note_refusals(net::http_server& at, std::string_view listener);
     base::result<void> listen_to_peers();
     void listen_to_store();
     aio::task<> share_salt();
@@ -73,6 +75,7 @@ private:
     std::string file_;
     aio::deadlines deadlines_;
     sys::meters meters_;
+    front::doorman doorman_;
     std::unique_ptr<net::child_guard> guard_;
     upstream::surroundings around_;
     std::size_t next_server_ = 0;
@@ -90,6 +93,7 @@ private:
     session::registry sessions_;
     front::peers peers_;
     sys::budget bodies_;
+    gateway::permits permits_; // by the newest generation
     gateway::grounds grounds_;
     std::shared_ptr<generation> newest_;
     std::vector<std::shared_ptr<generation>> old_; // until nothing runs in any of them

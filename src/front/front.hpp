@@ -129,7 +129,7 @@ private:
     aio::task<> serve_sse(net::exchange& http, visit v);
     aio::task<> serve_sse_post(net::exchange& http, visit v);
     void accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
-    aio::task<> greet_sse(visit v, shared_session host, shared_message m);
+    aio::task<> greet_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
     aio::task<> serve_note(net::exchange& http, visit v, shared_session host, shared_message m);

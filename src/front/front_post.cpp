@@ -134,8 +134,9 @@ aio::task<> front::serve_note(net::exchange& http, visit v, shared_session host,
 
 aio::task<> front::serve_initialize(net::exchange& http, visit v, shared_message m) {
     auto endpoint = v.where.path;
+    auto began = aio::clock::now();
     auto hello = co_await through_.greet(std::move(m), v.who, std::move(v.where), v.upward);
-    through_.record_greeting(hello, *v.who, endpoint, http.arrived());
+    through_.record_greeting(hello, {*v.who, endpoint, http.arrived(), began});
     if (hello.host) v.headers.emplace_back("Mcp-Session-Id", hello.host->who().id);
     co_await answer_json(http, hello.http_status, std::move(hello.answer), std::move(v.headers));
 }

@@ -177,7 +177,7 @@ void front::accept_sse(visit v, shared_session host, shared_message m, aio::inst
         return;
     }
     if (greeting) {
-        auto job = greet_sse(std::move(v), host, std::move(m));
+        auto job = greet_sse(std::move(v), host, std::move(m), arrived);
         host->spawn(std::move(job));
         return;
     }
@@ -188,9 +188,12 @@ void front::accept_sse(visit v, shared_session host, shared_message m, aio::inst
         );
 }
 
-aio::task<> front::greet_sse(visit v, shared_session host, shared_message m) {
+aio::task<> front::greet_sse(visit v, shared_session host, shared_message m, aio::instant arrived) {
     co_await aio::keep_running_when_cancelled();
+    auto began = aio::clock::now();
+    auto endpoint = v.where.path;
     auto hello = co_await through_.greet_in(std::move(m), host, std::move(v.where), v.upward);
+    through_.record_greeting(hello, {*v.who, endpoint, arrived, began});
     host->standing().push_final(std::move(hello.answer));
     if (!hello.host) through_.in().sessions.end_soon(host);
 }

@@ -102,7 +102,14 @@ aio::task<> peer_door::let_in(net::exchange& http, peer_verdict known) {
         co_return;
     }
     auto body = co_await http.read_body();
-    if (!body) co_return;
+    if (!body) {
+        auto why = body.error();
+        int status = why.code == base::errc::too_large ? 413 : 400;
+        meters_.peer_refused("body");
+        if (why.code != base::errc::closed)
+            co_await answer_briefly(http, status, why.message + "\n");
+        co_return;
+    }
     if (!base::equal_constant_time(base::hex(sys::sha256(*body)), known.claim.digest)) {
         co_await refuse_peer(http, "digest");
         co_return;

@@ -17,6 +17,15 @@ struct hello {
     std::shared_ptr<session::session> host;
     std::string answer; // the whole JSON-RPC response
     int http_status = 200;
+    aio::duration waited{0}; // for upstreams
+};
+
+// Whose `initialize` it was, for its log line.
+struct greeting {
+    const policy::principal& who;
+    std::string_view endpoint;
+    aio::instant arrived; // the head of its request
+    aio::instant began;   // its walk: until then it was queued
 };
 
 class gateway {
@@ -52,12 +61,7 @@ public:
     );
 
     // The log line and the metrics of an `initialize` that has been answered.
-    void record_greeting(
-        const hello& said,
-        const policy::principal& who,
-        std::string_view endpoint,
-        aio::instant arrived
-    );
+    void record_greeting(const hello& said, const greeting& of);
 
     // Starts any other request; its answer comes on op->call's stream.
     void start(shared_operation op);

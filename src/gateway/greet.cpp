@@ -136,8 +136,10 @@ aio::task<hello> gateway::welcome(
             co_await greet_single(message, std::move(host), std::move(where), std::move(headers));
         co_return single;
     }
+    auto since = aio::clock::now();
     co_await know_peers(where, *host, headers);
     hello out;
+    out.waited = aio::clock::now() - since;
     out.host = host;
     out.answer = wire::make_result(
         message->view(message->id), describe_aggregate(where, *host, headers.get())
@@ -153,12 +155,14 @@ aio::task<hello> gateway::greet_single(
 ) {
     auto server = where.servers.front();
     const auto& settings = in_.names.server(server);
-    auto until = aio::clock::now() + settings.initialize_timeout;
+    auto since = aio::clock::now();
+    auto until = since + settings.initialize_timeout;
     auto link =
         co_await links_of(in_, *host).ensure(in_.servers[server], std::move(headers), until);
+    hello out;
+    out.waited = aio::clock::now() - since;
     if (!link) {
         auto how = base::outcome_of(link.error());
-        hello out;
         out.http_status = mcp::http_status_of(how, link.error());
         auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" +
                     std::string(name_of(how)) + "\"}";
@@ -174,7 +178,6 @@ aio::task<hello> gateway::greet_single(
     std::vector<std::string_view> each = {peer.capabilities};
     auto capabilities = catalog::merge_capabilities(each, can_deliver);
     auto said = settings.instructions.empty() ? peer.instructions : settings.instructions;
-    hello out;
     out.host = host;
     out.answer = wire::make_result(
         message->view(message->id),

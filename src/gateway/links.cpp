@@ -122,10 +122,12 @@ const session_links::slot* session_links::find_slot(const served& server) const 
 
 aio::task<> session_links::set_level(shared_served server, shared_link link, aio::instant until) {
     if (!wire::object_view(link->peer().capabilities).find("logging")) co_return;
+    auto allowed = in_.permit(host_.who(), *server);
+    if (!allowed) co_return;
     auto params = "{\"level\":" + wire::quote(level_for(server)) + "}";
+    own_request what{std::move(*allowed), "logging/setLevel", std::move(params), until};
     // Its own calls will tell what is wrong with it.
-    [[maybe_unused]] auto answer =
-        co_await ask_quietly(std::move(link), "logging/setLevel", std::move(params), until);
+    [[maybe_unused]] auto answer = co_await ask_quietly(*server, std::move(link), std::move(what));
 }
 
 shared_link session_links::open_link(const served& server) const {

@@ -97,6 +97,9 @@ private:
         std::shared_ptr<const net::fields> headers; // of the request that opened it
         std::map<std::string, bool> subscriptions;  // URI → the upstream has said yes
         bool coming_back = false;
+        // Of a process that sessions share: what was set there under it is taken back under it,
+        // also when the session may use the server no more.
+        std::shared_ptr<const policy::grant> allowed;
         bool left = false;   // the session may not use that server any more
         bool closed = false; // nobody finds this slot any more
     };
@@ -132,7 +135,8 @@ private:
     void listen_where_worth();
     bool worth_listening(const slot& s) const;
     aio::task<> set_level(shared_served server, shared_link link, aio::instant until);
-    aio::task<> leave_level(shared_served server, shared_link link);
+    void remember_permission(slot& s) const;
+    aio::task<> leave_level(shared_slot s);
     aio::task<> subscribe_again(shared_slot s, bool level_too);
     aio::task<> open_again(shared_slot s);
     aio::task<> send_later(std::string method);
@@ -151,9 +155,16 @@ private:
 // close.
 bool is_shared(const upstream::server_settings& s);
 bool is_list_change(const wire::message& note);
-// One request of ours and its answer, told to nobody; questions meanwhile are refused.
+// One request of ours and its answer, told to nobody; questions meanwhile are refused. Throws when
+// the grant is for another server.
+struct own_request {
+    policy::grant allowed;
+    std::string method;
+    std::string params;
+    aio::instant until = aio::never;
+};
 aio::task<base::result<wire::message>>
-ask_quietly(shared_link link, std::string method, std::string params, aio::instant until);
+ask_quietly(const served& server, shared_link link, own_request what);
 
 session_links& links_of(const grounds& in, session::session& host);
 

@@ -141,7 +141,7 @@ aio::task<> session_links::take_up_all() {
         bool open = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
             return one.first == field && !one.second.empty();
         });
-        if (!open || closing_) continue;
+        if (!open || closing_ || !in_.permit(host_.who(), *server)) continue;
         auto until = aio::clock::now() + server->settings().initialize_timeout;
         // Its own calls will tell what is wrong with it.
         [[maybe_unused]] auto taken_up = co_await ensure(server, nullptr, until);

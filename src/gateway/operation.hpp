@@ -10,6 +10,7 @@
 #include "gateway/page_cache.hpp"
 #include "gateway/pager.hpp"
 #include "gateway/peers.hpp"
+#include "gateway/permits.hpp"
 #include "gateway/served.hpp"
 #include "mcp/methods.hpp"
 #include "net/http.hpp"
@@ -49,6 +50,7 @@ struct grounds {
     peer_book& known;
     replica_numbers& numbers;
     const std::vector<shared_served>& newest; // the servers of the configuration in force
+    const permits& permit;                    // and what sessions may use of them
 };
 
 // And what a configuration adds to it. An operation ends in the house where it began.

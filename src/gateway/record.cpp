@@ -30,17 +30,20 @@ std::string_view known_tool(house& in, const operation& op) {
 
 } // namespace
 
-void gateway::record_greeting(
-    const hello& said, const policy::principal& who, std::string_view endpoint, aio::instant arrived
-) {
-    auto total = seconds(aio::clock::now() - arrived);
+void gateway::record_greeting(const hello& said, const greeting& of) {
+    auto total = seconds(aio::clock::now() - of.arrived);
+    auto waited = seconds(said.waited);
+    auto added = std::max(total - waited, 0.0);
     std::string_view outcome = said.host && said.http_status == 200 ? "ok" : "refused";
-    in_.meters.call_ended({"", "initialize", outcome, "", total, total});
+    in_.meters.call_ended({"", "initialize", outcome, "", total, added});
     sys::log_line line(sys::log_level::info, "session");
-    line.field("outcome", outcome).field("endpoint", base::clip(endpoint));
+    line.field("outcome", outcome).field("endpoint", base::clip(of.endpoint));
     if (said.host) line.field("revision", mcp::text_of(said.host->who().revision));
-    if (!who.open) line.field("key", who.name);
+    if (!of.who.open) line.field("key", of.who.name);
     line.field("total_ms", total * 1000);
+    line.field("queue_ms", seconds(of.began - of.arrived) * 1000);
+    line.field("upstream_ms", waited * 1000);
+    line.field("added_ms", added * 1000);
 }
 
 void record(house& in, const operation& op) {

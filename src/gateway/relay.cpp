@@ -217,6 +217,21 @@ void finish(operation& op, std::string response, int http_status) {
     op.call->out().push_final(std::move(response), http_status);
 }
 
+namespace {
+
+// For a host that does not know what its server wants.
+void deliver_wanted_visits(operation& op, std::string_view error) {
+    if (op.method->id == mcp::method::tools_call) {
+        finish(op, wire::make_result(op.host_id(), mcp::url_required_result(error)));
+        return;
+    }
+    auto data = wire::object_view(error).find("data").value_or("");
+    auto text = mcp::url_required_message(error);
+    finish(op, wire::make_error(op.host_id(), mcp::code_internal, text, data));
+}
+
+} // namespace
+
 void deliver(operation& op, const wire::message& response) {
     if (response.kind == wire::message_kind::error) op.outcome = "rpc_error";
     if (response.is_error) op.outcome = "tool_error";
@@ -226,10 +241,8 @@ void deliver(operation& op, const wire::message& response) {
         return;
     }
     bool wants_visits = response.view(response.error_code) == mcp::code_url_required;
-    if (wants_visits && op.method->id == mcp::method::tools_call &&
-        op.host->who().revision < mcp::revision::r4) {
-        auto result = mcp::url_required_result(response.view(response.error));
-        finish(op, wire::make_result(op.host_id(), result));
+    if (wants_visits && op.host->who().revision < mcp::revision::r4) {
+        deliver_wanted_visits(op, response.view(response.error));
         return;
     }
     finish(op, wire::rewrite(response, {{response.id, op.host_id()}}));

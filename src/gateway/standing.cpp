@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace sluice::gateway {
 
@@ -50,8 +51,11 @@ bool is_list_change(const wire::message& note) {
 }
 
 aio::task<base::result<wire::message>>
-ask_quietly(shared_link link, std::string method, std::string params, aio::instant until) {
-    auto parsed = wire::parse_message(wire::make_request("0", method, params));
+ask_quietly(const served& server, shared_link link, own_request what) {
+    if (what.allowed.server() != server.settings().name)
+        throw std::logic_error("a request of ours with the grant of another server");
+    auto until = what.until;
+    auto parsed = wire::parse_message(wire::make_request("0", what.method, what.params));
     upstream::outgoing request;
     request.message = std::make_shared<const wire::message>(std::move(*parsed));
     request.own = true;
@@ -109,6 +113,7 @@ void session_links::listen_where_worth() {
 
 std::string session_links::level_for(const shared_served& server) {
     if (!is_shared(server->settings())) return host_.log_level();
+    remember_permission(*slot_of(server));
     auto& all = server->peers.levels;
     all[this] = host_.log_level();
     return most_verbose(all);
@@ -117,7 +122,13 @@ std::string session_links::level_for(const shared_served& server) {
 void session_links::subscribing(const shared_served& server, const std::string& uri) {
     auto s = slot_of(server);
     s->subscriptions.try_emplace(uri, false);
+    if (is_shared(server->settings())) remember_permission(*s);
     open_standing(s);
+}
+
+void session_links::remember_permission(slot& s) const {
+    auto allowed = in_.permit(host_.who(), *s.of);
+    if (allowed) s.allowed = std::make_shared<const policy::grant>(std::move(*allowed));
 }
 
 void session_links::subscribed(const shared_served& server, const std::string& uri, bool done) {
@@ -220,10 +231,12 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
         if (sure) uris.push_back(uri);
     }
     for (const auto& uri : uris) {
-        auto until = aio::clock::now() + limit;
+        auto allowed = in_.permit(host_.who(), *s->of);
+        if (!allowed) co_return;
+        own_request what{std::move(*allowed), "resources/subscribe", uri_params(uri)};
+        what.until = aio::clock::now() + limit;
         // Refused or not: the host reads it again and sees.
-        [[maybe_unused]] auto answer =
-            co_await ask_quietly(link, "resources/subscribe", uri_params(uri), until);
+        [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, link, std::move(what));
         if (closing_ || s->left) co_return;
         if (s->subscriptions.contains(uri)) host_.tell(updated(uri));
     }
@@ -259,16 +272,16 @@ aio::task<> session_links::open_again(shared_slot s) {
 }
 
 // What only this session wanted to hear is not said any more.
-aio::task<> session_links::leave_level(shared_served server, shared_link link) {
-    auto& all = server->peers.levels;
+aio::task<> session_links::leave_level(shared_slot s) {
+    auto& all = s->of->peers.levels;
     auto before = most_verbose(all);
     bool had_one = all.erase(this) != 0;
     auto now = most_verbose(all);
-    if (!had_one || now.empty() || now == before || !link || !link->usable()) co_return;
-    std::string params = "{\"level\":" + wire::quote(now) + "}";
-    auto until = aio::clock::now() + farewell;
-    [[maybe_unused]] auto answer =
-        co_await ask_quietly(std::move(link), "logging/setLevel", std::move(params), until);
+    if (!had_one || now.empty() || now == before || !s->link || !s->link->usable()) co_return;
+    if (!s->allowed) co_return;
+    own_request what{*s->allowed, "logging/setLevel", "{\"level\":" + wire::quote(now) + "}"};
+    what.until = aio::clock::now() + farewell;
+    [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, s->link, std::move(what));
 }
 
 // The shared upstream goes on: what only this session was subscribed to there ends with it.
@@ -277,13 +290,13 @@ aio::task<> session_links::leave_shared(shared_slot s) {
     uris.reserve(s->subscriptions.size());
     for (const auto& [uri, sure] : s->subscriptions)
         uris.push_back(uri);
-    co_await leave_level(s->of, s->link);
+    co_await leave_level(s);
     auto until = aio::clock::now() + farewell;
     for (const auto& uri : uris) {
         bool last = drop_subscription(*s, uri);
-        if (!last || !s->link || !s->link->usable()) continue;
-        [[maybe_unused]] auto answer =
-            co_await ask_quietly(s->link, "resources/unsubscribe", uri_params(uri), until);
+        if (!last || !s->link || !s->link->usable() || !s->allowed) continue;
+        own_request what{*s->allowed, "resources/unsubscribe", uri_params(uri), until};
+        [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, s->link, std::move(what));
     }
 }
 

@@ -14,9 +14,7 @@ std::optional<std::string> text_in(std::string_view object, std::string_view key
     return wire::unescape(*value);
 }
 
-} // namespace
-
-std::string url_required_result(std::string_view error_object) {
+std::string in_words(std::string_view error_object, std::string_view then) {
     auto text = text_in(error_object, "message").value_or("The server wants a page visited first.");
     auto data = wire::object_view(error_object).find("data").value_or("{}");
     auto pages = wire::object_view(data).find("elicitations").value_or("[]");
@@ -26,8 +24,19 @@ std::string url_required_result(std::string_view error_object) {
         auto why = text_in(page, "message");
         text += "\n" + (why ? *why + ": " : std::string()) + *url;
     }
-    text +=
-        "\nThe person should visit what they trust of this in a browser; then call the tool again.";
+    return text.append("\nThe person should visit what they trust of this in a browser; then ")
+        .append(then)
+        .append(".");
+}
+
+} // namespace
+
+std::string url_required_message(std::string_view error_object) {
+    return in_words(error_object, "ask again");
+}
+
+std::string url_required_result(std::string_view error_object) {
+    auto text = in_words(error_object, "call the tool again");
     return R"({"content":[{"type":"text","text":)" + wire::quote(text) + R"(}],"isError":true})";
 }
 

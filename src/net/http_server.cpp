@@ -16,12 +16,19 @@ using endpoint = asio::ip::tcp::endpoint;
 
 constexpr std::size_t max_refusals = 64; // being told off at the same time; more are just closed
 constexpr auto refusal_time = std::chrono::seconds(1);
-constexpr std::string_view full_house = "HTTP/1.1 503 Service Unavailable\r\n"
-                                        "Content-Type: application/json\r\n"
-                                        "Content-Length: 32\r\n"
-                                        "Retry-After: 1\r\n"
-                                        "Connection: close\r\n\r\n"
-                                        "{\"error\":\"too many connections\"}";
+constexpr std::string_view full_house =
+    "as many connections are open as may be: close one, or try again in a moment";
+
+const std::string& full_house_answer() {
+    static const std::string text = [] {
+        auto body = "{\"error\":\"" + std::string(full_house) + "\"}";
+        return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+               "Content-Length: " +
+               std::to_string(body.size()) + "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" +
+               body;
+    }();
+    return text;
+}
 
 bool is_shortage(const aio::error_code& error) {
     return error == asio::error::no_descriptors || error == asio::error::no_memory ||
@@ -75,6 +82,10 @@ http_server::http_server(
     : state_(std::make_unique<state>(loop, deadlines, limits, std::move(serve))) {}
 
 http_server::~http_server() = default;
+
+void http_server::on_turned_away(std::function<void(const turned_away&)> tell) {
+    state_->core.tell = std::move(tell);
+}
 
 base::result<void>
 http_server::state::open(const endpoint& at, std::string_view address, bool dual) {
@@ -132,6 +143,8 @@ void http_server::state::welcome(tcp_socket socket, const endpoint& peer) {
     prepare(socket);
     if (core.counters.open >= core.limits.max_connections) {
         ++core.counters.refused;
+        auto from = peer.address().to_string();
+        if (core.tell) core.tell({503, "too_many_connections", full_house, from});
         if (refusals < max_refusals) core.crew.spawn(turn_away(std::move(socket)));
         return;
     }
@@ -150,7 +163,7 @@ aio::task<> http_server::state::turn_away(tcp_socket socket) {
         socket.cancel(ignored);
     });
     aio::error_code error;
-    pieces answer(full_house);
+    pieces answer(full_house_answer());
     core.counters.bytes_out += send_now(socket, answer, error);
     socket.shutdown(tcp_socket::shutdown_send, error);
     std::string scratch(2048, '\0');

@@ -61,6 +61,15 @@ public:
     virtual bool responded() const = 0;
 };
 
+// A request, or a whole connection, that was refused here and that no handler saw. Nothing in it
+// was sent by the peer.
+struct turned_away {
+    int status = 400;
+    std::string_view reason; // one word of a closed set, for meters
+    std::string_view text;   // what the peer was told
+    std::string_view peer;   // "127.0.0.1"
+};
+
 struct http_server_counters {
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0; // over max_connections
@@ -75,6 +84,9 @@ public:
 
     http_server(aio::loop& loop, aio::deadlines& deadlines, http_limits limits, handler serve);
     ~http_server();
+
+    // Called for each refusal of its own, before the peer hears of it; must not wait.
+    void on_turned_away(std::function<void(const turned_away&)> tell);
 
     // "127.0.0.1:8080", "[::1]:0", ":8080" (all interfaces). errc::config when it cannot be bound.
     base::result<void> listen(std::string_view address);

@@ -10,12 +10,19 @@ constexpr std::size_t small_buffer = 4 * 1024;
 constexpr auto linger_time = std::chrono::seconds(2);
 constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
 
-response plain_refusal(int status, const std::string& why) {
-    response out;
-    out.status = status;
-    out.headers.add("Content-Type", "application/json");
-    out.body = "{\"error\":\"" + why + "\"}";
-    return out;
+// Words that need no escaping in JSON, and nothing that the peer has sent.
+std::string too_large(const http_limits& limits) {
+    return "the head of the request is larger than " + std::to_string(limits.max_header_bytes) +
+           " bytes: send fewer or shorter header fields";
+}
+
+std::string too_slow(const http_limits& limits) {
+    return "the head of the request was not whole after " +
+           std::to_string(limits.header_timeout.count()) + " ms: send it in one go";
+}
+
+std::string unsound(const base::fault& why) {
+    return "not sound HTTP: " + why.message + "; where a request ends must be beyond doubt";
 }
 
 } // namespace
@@ -73,7 +80,9 @@ aio::task<> connection::serve_requests() {
         co_await core_.serve(*this);
         gone_ = nullptr;
         if (answer_ == answer_state::none) {
-            auto answer = plain_refusal(500, "no answer was made");
+            auto answer = refusal(
+                500, "no_answer", "the server failed at this request and says so in its log"
+            );
             (void)co_await respond(std::move(answer));
         }
         // A stream that was not finished ends here, without its last chunk: the host sees it cut.
@@ -96,10 +105,13 @@ aio::task<connection::request_state> connection::next_request() {
     for (;;) {
         if (!in_.empty()) {
             auto scanned = scanner_.scan(in_.view());
-            if (scanned == head_state::malformed) co_return refuse(400, "malformed head");
+            if (scanned == head_state::malformed)
+                co_return refuse(
+                    400, "framing", "a line of the request's head does not end with CR LF"
+                );
             auto known = scanned == head_state::complete ? scanner_.size() : in_.size();
             if (known > core_.limits.max_header_bytes)
-                co_return refuse(431, "the header fields are too large");
+                co_return refuse(431, "headers_too_large", too_large(core_.limits));
             if (scanned == head_state::complete) co_return take_head();
         }
         std::size_t least = in_.empty() ? small_buffer : 1;
@@ -107,7 +119,7 @@ aio::task<connection::request_state> connection::next_request() {
         if (got == 0) {
             bool slow =
                 !in_.empty() && guard_.fired() && read_error_ == asio::error::operation_aborted;
-            if (slow) co_return refuse(408, "the request head came too slowly");
+            if (slow) co_return refuse(408, "timeout", too_slow(core_.limits));
             co_return request_state::ended;
         }
         if (!idle_) continue;
@@ -121,7 +133,7 @@ connection::request_state connection::take_head() {
     first_ = false;
     arrived_ = aio::clock::now();
     auto parsed = parse_request_head(in_.view().substr(0, scanner_.size()));
-    if (!parsed) return refuse(400, parsed.error().message);
+    if (!parsed) return refuse(400, "framing", unsound(parsed.error()));
     in_.consume(scanner_.size());
     request_ = std::move(*parsed);
     keep_ = request_.head.keep_alive;
@@ -129,13 +141,23 @@ connection::request_state connection::take_head() {
     return request_state::ready;
 }
 
-connection::request_state connection::refuse(int status, const std::string& why) {
+response connection::refusal(int status, std::string_view reason, const std::string& why) {
+    if (core_.tell) core_.tell({status, reason, why, peer_});
+    response out;
+    out.status = status;
+    out.headers.add("Content-Type", "application/json");
+    out.body = "{\"error\":\"" + why + "\"}";
+    return out;
+}
+
+connection::request_state
+connection::refuse(int status, std::string_view reason, const std::string& why) {
     guard_.move_to(aio::never);
     idle_ = false;
     keep_ = false;
     body_done_ = false;
     request_ = {};
-    refusal_ = plain_refusal(status, why);
+    refusal_ = refusal(status, reason, why);
     return request_state::refused;
 }
 

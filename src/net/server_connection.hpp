@@ -34,6 +34,7 @@ struct server_core {
     aio::deadlines& deadlines;
     http_limits limits;
     http_server::handler serve;
+    std::function<void(const turned_away&)> tell; // of refusals; may be empty
     http_server_counters counters;
     std::list<connection*> connections;
     aio::nursery crew;
@@ -73,7 +74,9 @@ private:
     // A request to serve; or one that was answered here (refusal_); or no more requests.
     aio::task<request_state> next_request();
     request_state take_head();
-    request_state refuse(int status, const std::string& why);
+    // The answer; and whoever wants to know is told of it.
+    response refusal(int status, std::string_view reason, const std::string& why);
+    request_state refuse(int status, std::string_view reason, const std::string& why);
     aio::task<std::size_t> read_more(std::size_t least); // 0: ended; see read_error_
 
     aio::task<base::result<std::string>> read_sized(std::size_t size);

@@ -9,7 +9,7 @@ from fake import rawjson
 from fake.host import Closed
 from fake.server import on_loop
 from fake.sse_host import SseHost
-from kit import R1, R2, R3, R4
+from kit import R1, R2, R3, R4, http
 from lib.procs import wait_until
 
 
@@ -195,6 +195,22 @@ def test_an_error_that_wants_pages_visited_is_told_as_its_host_can_read_it(plain
         return
     result = json.loads(answer.result())
     assert result['isError'] and 'Log in at A: https://a.example/?b=c' in result['content'][0]['text']
+
+
+@pytest.mark.parametrize('revision', [R1, R3, R4])
+@pytest.mark.parametrize('method,params', [('prompts/get', {'name': 'p'}), ('resources/read', {'uri': 'x:1'})])
+def test_a_prompt_or_a_resource_that_wants_pages_visited_says_so(fakes, gateways, hosts, revision, method, params):
+    up = fakes('up', prompts=['p'], resources=['x:1'])
+    up.errors[method] = VISIT
+    host = hosts(gateways({'up': http(up, **ALLOWED)}).server_url('up'), capabilities=CAN, revision=revision).open()
+    raw = rawjson.get(host.ask(method, params).messages()[-1], 'error')
+    if revision == R4:
+        assert raw == VISIT
+        return
+    error = json.loads(raw)
+    assert error['code'] == -32603 and 'Log in at A: https://a.example/?b=c' in error['message']
+    assert 'in a browser; then ask again' in error['message']
+    assert rawjson.get(raw, 'data') == rawjson.get(VISIT, 'data')
 
 
 COMPLETE = '{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e\\u0031"}}'

@@ -3,6 +3,8 @@ import json
 
 import pytest
 
+from fake.host import Wire
+from fake.sse_host import SseHost
 from kit import http, key
 from lib.procs import wait_until
 
@@ -87,6 +89,65 @@ def test_each_refusal_has_one_line_and_one_count(gateway, hosts, alice, up):
     assert 'CANARY' not in gateway.log, 'a credential, a session id or a body'
 
 
+def raw(gateway, text):
+    """The answer to exact bytes."""
+    wire = Wire(('127.0.0.1', gateway.port), timeout=10)
+    try:
+        wire.send(text.encode('latin-1'))
+        answer = wire.answer()
+        return answer.status, json.loads(answer.body())['error'], answer.header('content-type')
+    finally:
+        wire.close()
+
+
+REQUEST = 'POST /up/mcp HTTP/1.1\r\nHost: CANARY\r\n'
+
+
+@pytest.mark.parametrize('status,reason,text,words', [
+    (400, 'framing', REQUEST + 'Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}', 'more than one Content-Length'),
+    (400, 'framing', REQUEST + 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}', 'Transfer-Encoding'),
+    (400, 'framing', REQUEST + ' folded: CANARY\r\n\r\n', 'white space'),
+    (400, 'framing', REQUEST.replace('\r', '') + '\n', 'CR LF'),
+    (400, 'framing', 'CANARY\r\n\r\n', 'not sound HTTP'),
+    (431, 'headers_too_large', REQUEST + 'X: CANARY' + 'h' * 40000, '32768 bytes'),
+    (408, 'timeout', REQUEST + 'X-CANARY', '300 ms'),
+])
+def test_what_is_refused_before_it_is_a_request_is_counted_logged_and_explained(gateways, up, status, reason, text, words):
+    gateway = gateways({'up': http(up)}, timeouts={'header': '300ms'})
+    metric = 'sluice_requests_refused_total{reason="%s"}' % reason
+    assert metric not in gateway.metrics()
+    answered, error, type = raw(gateway, text)
+    assert answered == status and words in error and type == 'application/json', error
+    line = refused(gateway, 1)[0]
+    assert (line['status'], line['reason'], line['peer'], line['text']) == (status, reason, '127.0.0.1', error)
+    assert gateway.metrics()[metric] == 1 and len(lines(gateway, 'refused')) == 1
+    assert 'CANARY' not in gateway.log + error
+
+
+def test_a_connection_too_many_is_counted_logged_and_explained(gateways, up):
+    gateway = gateways({'up': http(up)}, limits={'connections': 1})
+    held = Wire(('127.0.0.1', gateway.port), timeout=10)
+    held.send(b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+    assert held.answer().status == 404
+    status, error, _ = raw(gateway, '')
+    assert status == 503 and 'try again' in error
+    line = refused(gateway, 2)[1]
+    assert (line['status'], line['reason']) == (503, 'too_many_connections')
+    assert gateway.metrics()['sluice_requests_refused_total{reason="too_many_connections"}'] == 1
+    held.close()
+
+
+def test_a_flood_cannot_fill_the_log_and_is_counted(gateways, up):
+    gateway = gateways({'up': http(up)})
+    for _ in range(40):
+        assert raw(gateway, 'flood\r\n\r\n')[0] == 400
+    assert gateway.metrics()['sluice_requests_refused_total{reason="framing"}'] == 40
+    gateway.stop()
+    said = lines(gateway, 'refused')
+    assert len(said) < 20
+    assert sum(line.get('left_out', 1) for line in said) == 40
+
+
 def test_too_many_calls_are_logged_as_that(gateways, up, hosts):
     gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
     host = hosts(gateway.server_url('up')).open()
@@ -101,6 +162,26 @@ def test_the_timing_of_a_call_adds_up(gateway, alice):
     call = logged(gateway, 'tools/call')
     assert 0 <= call['queue_ms'] <= call['first_byte_ms'] <= call['total_ms']
     assert call['upstream_ms'] <= call['total_ms']
+
+
+def added_up(line):
+    assert 0 <= line['queue_ms'] and 0 < line['upstream_ms'] <= line['total_ms']
+    assert line['queue_ms'] + line['upstream_ms'] <= line['total_ms'] + 0.01
+    assert line['added_ms'] == pytest.approx(line['total_ms'] - line['upstream_ms'], abs=0.01)
+    return line['outcome'], line['endpoint'], line['key']
+
+
+def test_the_timing_of_an_initialize_adds_up(gateway, alice):
+    alice().open()
+    wait_until(lambda: lines(gateway, 'session'), 5, 'the line of a session')
+    assert [added_up(line) for line in lines(gateway, 'session')] == [('ok', '/mcp/up', 'alice')]
+
+
+def test_so_it_does_where_the_session_is_a_stream(gateway):
+    host = SseHost(gateway.server_url('up') + '/sse', headers=[('x-sluice-api-key', GOOD)]).open()
+    wait_until(lambda: lines(gateway, 'session'), 5, 'the line of a session')
+    assert [added_up(line) for line in lines(gateway, 'session')] == [('ok', '/mcp/up', 'alice')]
+    host.close()
 
 
 def test_a_list_of_several_servers_has_a_first_byte_too(gateway, hosts):

@@ -89,6 +89,7 @@ class Script:
         self.revision = revision            # None: echo what was asked for
         self.faults = dict(faults or {})    # method -> kind, answered by the transport
         self.init_extra = init_extra or {}
+        self.errors = {}                    # method -> exact JSON-RPC error
         self.cursors = None                 # 'repeat' or 'endless': an upstream that never finishes
         self.tools_of = None                # call.record -> names: the tools that one sees (HTTP only)
         self.list_revision = None           # `_meta.revision` of every page
@@ -223,6 +224,8 @@ class Script:
 
     async def answer(self, call):
         method = call.method
+        if method in self.errors:
+            return await call.error(self.errors[method])
         if method == 'initialize':
             return await self.initialize(call)
         if method in ('resources/subscribe', 'resources/unsubscribe'):

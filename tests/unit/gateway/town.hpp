@@ -35,7 +35,9 @@ struct town {
         others = std::make_unique<replicas>(loop, *store, peer_settings{});
         names = std::make_unique<catalog::directory>(rules, settings);
         sessions = std::make_unique<session::registry>(loop.get_executor(), bounds);
-        grounds on{loop, deadlines, lists, *sessions, meters, *others, bodies, known, numbers, all};
+        grounds on{
+            loop, deadlines, lists, *sessions, meters, *others, bodies, known, numbers, all, permit
+        };
         for (std::size_t i = 0; i < settings.size(); ++i) {
             auto made = std::make_unique<fake_server>(
                 loop.get_executor(), settings[i], scripts[i].first, std::move(scripts[i].second)
@@ -133,6 +135,9 @@ struct town {
     replica_numbers numbers;
     std::vector<shared_served> all;
     policy::authoriser authoriser{policy::settings{}};
+    permits permit = [this](const session::identity&, const served& server) {
+        return authoriser.authorise(who, server.settings(), policy::item_kind::server, {});
+    };
     sys::meters meters{100};
     std::unique_ptr<session::registry> sessions;
     std::unique_ptr<house> in;

@@ -28,3 +28,13 @@ TEST_CASE("without pages or a message it is an error all the same") {
         CHECK(result.find("\"isError\":true") != result.npos);
     }
 }
+
+TEST_CASE("where a result cannot say that it failed the same words are an error's message") {
+    auto text = mcp::url_required_message(
+        R"({"code":-32042,"message":"Log in","data":{"elicitations":[{"url":"https://a.example/"}]}})"
+    );
+    CHECK(
+        text == "Log in\nhttps://a.example/\n"
+                "The person should visit what they trust of this in a browser; then ask again."
+    );
+}
