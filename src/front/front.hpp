@@ -87,8 +87,9 @@ private:
 
     // front_hop.cpp: lets that replica serve this request, and gives the host its answer.
     aio::task<> pass_on(net::exchange& http, const visit& v, std::string replica, std::string body);
-    // A message of this request to that replica alone, or to every other live one, at once.
-    aio::task<base::result<void>>
+    // A message of this request to that replica alone (whether it had a use for it), or to every
+    // other live one, at once.
+    aio::task<base::result<bool>>
     tell(const net::request_head& head, const visit& v, std::string replica, std::string body);
     aio::task<told> tell_others(const net::request_head& head, const visit& v, std::string body);
 
@@ -109,8 +110,9 @@ private:
         std::string body
     );
     bool serves(const session::session& host, const visit& v) const;
-    // Gives a notification or a response to whom it is for, here or on another replica.
-    aio::task<base::result<void>>
+    // Gives a notification or a response to whom it is for, here or on another replica. False for
+    // an answer that nobody waits for.
+    aio::task<base::result<bool>>
     hand_over(const net::request_head& head, const visit& v, shared_session host, shared_message m);
     std::string text_for_others(const wire::message& m) const;
     // The body as a message; null when the host was told why not.

@@ -26,14 +26,14 @@ front::pass_on(net::exchange& http, const visit& v, std::string replica, std::st
     co_await peers_->pass_on(http, std::move(to));
 }
 
-aio::task<base::result<void>>
+aio::task<base::result<bool>>
 front::tell(const net::request_head& head, const visit& v, std::string replica, std::string body) {
     base::fault unheard(base::errc::unreachable, "another replica did not take it");
     if (peers_ == nullptr || v.forwarded) co_return unheard;
     auto status = co_await peers_->tell(std::move(replica), head, v.who->id, std::move(body));
     if (!status) co_return status.error();
     if (*status / 100 != 2) co_return unheard;
-    co_return base::result<void>();
+    co_return *status != nobody_waits;
 }
 
 aio::task<told>
