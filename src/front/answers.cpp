@@ -74,7 +74,64 @@ bool append_event(std::string& text, const session::stream& s, const session::ev
     return true;
 }
 
-// The stream's rest as events until it is done, pauses, or the connection is gone.
+net::response_head head_of_events(const extra_headers& headers) {
+    net::response_head head;
+    head.headers.add("Content-Type", "text/event-stream");
+    head.headers.add("Cache-Control", "no-cache");
+    head.headers.add("X-Accel-Buffering", "no");
+    for (const auto& [name, value] : headers)
+        head.headers.add(name, value);
+    return head;
+}
+
+aio::task<> run_events(
+    net::exchange& http, std::shared_ptr<session::stream> s, std::string first, stream_rules rules
+) {
+    bool open = co_await open_events(http, s, std::move(first), std::move(rules.headers));
+    if (!open) co_return;
+    bool whole = co_await write_events(http, *s, rules.front);
+    if (whole) [[maybe_unused]]
+        auto finished = co_await http.finish();
+}
+
+// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled
+// call.
+aio::task<> answer_finals(
+    net::exchange& http, session::stream& s, const session::event* first, stream_rules rules
+) {
+    int status = first->http_status == 0 ? 200 : first->http_status;
+    std::string body = s.take(*first);
+    if (rules.batch) {
+        body.insert(body.begin(), '[');
+        for (;;) {
+            auto more = co_await s.next(aio::clock::now());
+            if (!more || *more == nullptr) break;
+            body += "," + s.take(**more);
+        }
+        body += ']';
+        status = 200;
+    }
+    co_await answer_json(http, status, std::move(body), rules.headers);
+}
+
+} // namespace
+
+aio::task<bool> open_events(
+    net::exchange& http,
+    std::shared_ptr<session::stream> of,
+    std::string first,
+    extra_headers headers
+) {
+    auto started = co_await http.start_stream(head_of_events(headers));
+    if (!started) co_return false;
+    http.on_peer_gone([weak = std::weak_ptr(of)] {
+        if (auto alive = weak.lock()) alive->close_reader();
+    });
+    if (first.empty()) co_return true;
+    auto written = co_await http.write(std::move(first));
+    co_return written.ok();
+}
+
 aio::task<bool> write_events(net::exchange& http, session::stream& s, const settings& front) {
     for (bool last = false; !last;) {
         auto got = co_await s.next(aio::clock::now() + front.keepalive);
@@ -103,67 +160,6 @@ aio::task<bool> write_events(net::exchange& http, session::stream& s, const sett
         if (!written) co_return false;
     }
     co_return true;
-}
-
-aio::task<> run_events(
-    net::exchange& http, std::shared_ptr<session::stream> s, std::string first, stream_rules rules
-) {
-    bool open = co_await open_events(http, rules.headers);
-    if (!open) co_return;
-    http.on_peer_gone([weak = std::weak_ptr(s)] {
-        if (auto alive = weak.lock()) alive->close_reader();
-    });
-    if (!first.empty()) {
-        auto written = co_await http.write(std::move(first));
-        if (!written) co_return;
-    }
-    bool whole = co_await write_events(http, *s, rules.front);
-    if (whole) [[maybe_unused]]
-        auto finished = co_await http.finish();
-}
-
-// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled
-// call.
-aio::task<> answer_finals(
-    net::exchange& http, session::stream& s, const session::event* first, stream_rules rules
-) {
-    int status = first->http_status == 0 ? 200 : first->http_status;
-    std::string body = s.take(*first);
-    if (rules.batch) {
-        body.insert(body.begin(), '[');
-        for (;;) {
-            auto more = co_await s.next(aio::clock::now());
-            if (!more || *more == nullptr) break;
-            body += "," + s.take(**more);
-        }
-        body += ']';
-        status = 200;
-    }
-    co_await answer_json(http, status, std::move(body), rules.headers);
-}
-
-} // namespace
-
-class counted_get {
-public:
-    explicit counted_get(session::session& s) : s_(s) { ++s_.gets; }
-    counted_get(const counted_get&) = delete;
-    counted_get& operator=(const counted_get&) = delete;
-    ~counted_get() { --s_.gets; }
-
-private:
-    session::session& s_;
-};
-
-aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
-    net::response_head head;
-    head.headers.add("Content-Type", "text/event-stream");
-    head.headers.add("Cache-Control", "no-cache");
-    head.headers.add("X-Accel-Buffering", "no");
-    for (auto& [name, value] : headers)
-        head.headers.add(name, value);
-    auto started = co_await http.start_stream(std::move(head));
-    co_return started.ok();
 }
 
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers) {
@@ -237,25 +233,19 @@ aio::task<> answer_stream(
     co_await run_events(http, from, std::move(prime), std::move(rules));
 }
 
-aio::task<> serve_events(
+aio::task<bool> begin_events(
     net::exchange& http,
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> from,
     std::uint64_t after,
     stream_rules rules
 ) {
-    // A position ahead of the log means "from the end", also in the id that is given back.
-    after = std::min(after, from->last_position());
-    from->attach(after);
-    reading held(*from);
-    counted_get counted(*host);
-    host->touch();
     name_stream(*host, *from);
     std::string prime;
     // A resumed R4 stream begins with an id, or stock clients lose their place.
     if (mcp::allows_priming(rules.revision)) prime = priming(*from, after, rules.front.retry);
-    co_await run_events(http, from, std::move(prime), std::move(rules));
-    host->touch();
+    bool open = co_await open_events(http, from, std::move(prime), std::move(rules.headers));
+    co_return open;
 }
 
 } // namespace sluice::front

@@ -4,11 +4,9 @@
 namespace sluice::front {
 
 aio::task<> front::serve_forwarded(net::exchange& http, policy::caller who) {
-    visit v;
-    v.under = through_.in().enter();
-    v.who = std::move(who);
-    v.forwarded = true;
-    co_await serve_visit(http, std::move(v));
+    aio::task<> rest;
+    co_await serve_visit(http, std::move(who), rest);
+    if (rest.valid()) co_await std::move(rest);
 }
 
 aio::task<>
