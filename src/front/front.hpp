@@ -138,7 +138,9 @@ private:
     aio::task<> serve_legacy(net::exchange& http, visit& v, aio::task<>& rest);
     aio::task<> serve_sse(net::exchange& http, visit& v, aio::task<>& rest);
     aio::task<> serve_sse_post(net::exchange& http, visit v);
-    void accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
+    // The operation that began; null where none did.
+    std::shared_ptr<const gateway::operation>
+    accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
     aio::task<> greet_sse(visit v, shared_session host, shared_message m, aio::instant arrived);
 
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);

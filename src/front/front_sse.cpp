@@ -2,6 +2,7 @@
 // posts to the address that its first event names, and every answer and question comes on that
 // stream. When the stream goes, the session goes: nothing could deliver its answers any more
 // (decision 9).
+#include "aio/within.hpp"
 #include "base/text.hpp"
 #include "front/front.hpp"
 #include "mcp/errors.hpp"
@@ -85,6 +86,13 @@ write_all(net::exchange& http, std::unique_ptr<only_reader> held, aio::duration 
     [[maybe_unused]] auto finished = co_await http.finish();
 }
 
+// Where a call goes is known a moment after it began, and only who debugs waits for that: the
+// answer itself travels on a stream whose headers are gone.
+aio::task<> until_routed(const gateway::operation& op, aio::instant until) {
+    while (!op.granted && aio::clock::now() < until)
+        co_await aio::pause(std::chrono::milliseconds(2));
+}
+
 } // namespace
 
 aio::task<> front::serve_legacy(net::exchange& http, visit& v, aio::task<>& rest) {
@@ -156,14 +164,20 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
         co_return;
     }
     auto headers = v.headers;
-    accept_sse(std::move(v), std::move(host), std::move(m), http.arrived());
+    bool debug = v.debug;
+    auto begun = accept_sse(std::move(v), std::move(host), std::move(m), http.arrived());
+    if (debug && begun) {
+        co_await until_routed(*begun, aio::clock::now() + settings_.sse_after);
+        explain_route(*begun, headers);
+    }
     co_await answer_empty(http, 202, std::move(headers));
 }
 
-void front::accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived) {
+std::shared_ptr<const gateway::operation>
+front::accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived) {
     if (!m->is_request()) {
         through_.take(*host, *m);
-        return;
+        return nullptr;
     }
     auto out = host->find_stream(host->standing().handle());
     bool greeting = m->method_is("initialize");
@@ -172,18 +186,18 @@ void front::accept_sse(visit v, shared_session host, shared_message m, aio::inst
     if (!fits) {
         auto text = greeting ? "this session was initialized already" : "begin with initialize";
         out->push_final(wire::make_error(m->view(m->id), mcp::code_invalid_request, text));
-        return;
+        return nullptr;
     }
     if (greeting) {
         auto job = greet_sse(std::move(v), host, std::move(m), arrived);
         host->spawn(std::move(job));
-        return;
+        return nullptr;
     }
     auto number = ++host->calls_numbered;
     auto begun = begin(v, std::move(host), out, m, number, arrived);
-    if (!begun)
-        out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
-        );
+    if (begun) return std::move(*begun);
+    out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message));
+    return nullptr;
 }
 
 aio::task<> front::greet_sse(visit v, shared_session host, shared_message m, aio::instant arrived) {

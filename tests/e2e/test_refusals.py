@@ -228,6 +228,17 @@ def test_a_call_that_became_a_stream_tells_it_too(alice):
     assert answer.is_sse and (told(answer)['server'], told(answer)['tool']) == ('up', 'progress')
 
 
+def test_where_the_answer_has_no_headers_the_202_tells_it(gateway):
+    host = SseHost(gateway.base_url + '/mcp/sse', headers=[('x-sluice-api-key', GOOD), DEBUG]).open()
+    assert told(host.stream)['endpoint'] == '/mcp (aggregate)' and told(host.stream)['servers'] == 'up'
+    for name, where in (('up-shout', ('up', 'echo')), ('hidden-echo', (None, None))):
+        call = host.text('tools/call', {'name': name, 'arguments': {}})
+        accepted = told(host.accepted(call))
+        assert (accepted.get('server'), accepted.get('tool')) == where
+        assert host.answer_to(call)
+    host.close()
+
+
 @pytest.mark.parametrize('tool', ['up-whoami', 'hidden-echo', 'nothing'])
 def test_what_a_key_may_not_call_is_not_told(gateway, alice, tool):
     answer = alice(gateway.mcp_url, DEBUG).open().call(tool)
