@@ -148,9 +148,10 @@ void journal::on_fenced(std::function<void()> tell) {
 aio::task<base::result<void>>
 journal::open(const std::vector<event>& so_far, state::fields record, ending how) {
     auto d = desk_;
-    if (how != ending::none) record.emplace_back(ended_field, word_for(how));
     for (const auto& e : so_far)
         d->pending.entries.push_back(entry_of(e));
+    // With the entries, never before: a log that has ended is read as one that has them all.
+    if (how != ending::none) d->pending.set.emplace_back(ended_field, word_for(how));
     auto made = co_await d->store.open_log(d->at.key, d->at.owner, std::move(record), d->at.ttl);
     // An attempt of before whose answer was lost: the handle is nobody else's.
     if (!made && made.error().code == base::errc::conflict)

@@ -1,0 +1,62 @@
+#include "../aio/run.hpp"
+#include "aio/nursery.hpp"
+#include "session/journal.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::session;
+using namespace std::chrono_literals;
+
+namespace {
+
+event note(std::uint64_t position, std::string bytes) {
+    event e;
+    e.position = position;
+    e.bytes = std::move(bytes);
+    return e;
+}
+
+bool says_ended(const state::log_page& page) {
+    for (const auto& [name, value] : page.record)
+        if (name == ended_field) return true;
+    return false;
+}
+
+// Keeps a whole stream in a store of that size, and gives what a reader then finds.
+state::log_page kept_in(std::size_t store_bytes, std::vector<event> events) {
+    aio::loop loop;
+    auto store = state::make_memory_store(loop, {100, store_bytes});
+    state::log_page found;
+    auto body = [](aio::loop& on, state::store& in, std::vector<event> all, state::log_page& out
+                ) -> aio::task<> {
+        aio::nursery writers(on.get_executor(), "test");
+        auto launch = [&writers](aio::task<> job) { writers.spawn(std::move(job)); };
+        journal log(launch, on.get_executor(), in, {"log", "me", {}, 60s});
+        auto made = co_await log.open(all, {}, ending::finished);
+        CHECK(made);
+        auto page = co_await in.read_log("log", 0, 1 << 20);
+        REQUIRE(page);
+        REQUIRE(*page);
+        out = std::move(**page);
+        co_await writers.join();
+    };
+    aio::test::run(loop, body(loop, *store, std::move(events), found));
+    return found;
+}
+
+} // namespace
+
+TEST_CASE("a log says that it has ended together with what it ended with") {
+    auto page = kept_in(1 << 20, {note(1, "a"), note(2, "b")});
+    CHECK(page.entries.size() == 2);
+    CHECK(says_ended(page));
+}
+
+TEST_CASE("a log without what its stream carried does not say that it has ended") {
+    auto page = kept_in(2'000, {note(1, std::string(4'000, 'x'))});
+    CHECK(page.entries.empty());
+    CHECK_FALSE(says_ended(page));
+}
