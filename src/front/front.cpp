@@ -104,7 +104,7 @@ aio::task<> front::serve_visit(net::exchange& http, visit v) {
         co_await serve_delete(http, std::move(v));
     } else {
         v.headers.emplace_back("Allow", "GET, POST, DELETE, OPTIONS");
-        co_await turn_away(http, v, because(405, "Method Not Allowed"));
+        co_await turn_away(http, v, because(405, "MCP is spoken here by POST, GET and DELETE"));
     }
 }
 

@@ -102,7 +102,9 @@ aio::task<> front::serve_legacy(net::exchange& http, visit v) {
         co_await serve_sse(http, std::move(v));
     } else {
         v.headers.emplace_back("Allow", posts ? "POST, OPTIONS" : "GET, OPTIONS");
-        co_await turn_away(http, v, because(405, "Method Not Allowed"));
+        auto text = posts ? "messages of an HTTP+SSE session come here by POST"
+                          : "an HTTP+SSE session is opened here by GET";
+        co_await turn_away(http, v, because(405, text));
     }
 }
 
