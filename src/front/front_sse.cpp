@@ -190,6 +190,7 @@ front::accept_sse(visit v, shared_session host, shared_message m, aio::instant a
     if (!fits) {
         auto text = greeting ? "this session was initialized already" : "begin with initialize";
         out->push_final(wire::make_error(m->view(m->id), mcp::code_invalid_request, text));
+        note_refusal_of_message(v, {base::errc::invalid_request, text});
         return nullptr;
     }
     if (greeting) {
@@ -200,6 +201,7 @@ front::accept_sse(visit v, shared_session host, shared_message m, aio::instant a
     auto number = ++host->calls_numbered;
     auto begun = begin(v, std::move(host), out, m, number, arrived);
     if (begun) return std::move(*begun);
+    note_refusal_of_message(v, begun.error());
     out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message));
     return nullptr;
 }

@@ -7,7 +7,7 @@ import pytest
 
 from fake.host import Wire
 from fake.sse_host import SseHost
-from kit import http, key
+from kit import R1, R2, http, key
 from lib.procs import wait_until
 
 GOOD, BAD = 'sk-good-CANARY', 'sk-bad-CANARY'
@@ -186,6 +186,27 @@ def test_what_is_measured_is_described(gateway, alice):
     names = {re.sub('_(bucket|sum|count)$', '', name.split('{')[0]) for name in gateway.metrics()}
     assert len(names) > 20
     assert [name for name in sorted(names) if '`%s' % name not in described] == []
+
+
+def test_what_is_refused_on_a_stream_is_logged_too(gateways, up):
+    gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
+    host = SseHost(gateway.server_url('up') + '/sse').connect()
+    assert 'begin with initialize' in host.do(host.text('tools/list'))
+    host.do(host.text('initialize', {'protocolVersion': R1, 'capabilities': {}, 'clientInfo': {'name': 'x', 'version': '1'}}))
+    host.accepted(host.text('tools/call', {'name': 'stall', 'arguments': {}}))
+    up.wait_seen(tool='stall')
+    assert '"error"' in host.do(host.text('tools/list'))
+    wanted = [(400, 'invalid_request', '/mcp/up'), (429, 'too_many', '/mcp/up')]
+    assert [(line['status'], line['reason'], line['endpoint']) for line in refused(gateway, 2)] == wanted
+    host.close()
+
+
+def test_a_batch_with_too_many_calls_is_logged_too(gateways, up, hosts):
+    gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
+    host = hosts(gateway.server_url('up'), revision=R2).open()
+    both = '[%s,%s]' % tuple(host.text('tools/call', {'name': 'echo', 'arguments': {}}) for _ in range(2))
+    assert host.post(both).status == 200
+    assert [(line['status'], line['reason']) for line in refused(gateway, 1)] == [(429, 'too_many')]
 
 
 def test_the_timing_of_a_call_adds_up(gateway, alice):
