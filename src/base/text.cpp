@@ -57,9 +57,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
 } // namespace
 
 bool iequals(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-               return low(x) == low(y);
-           });
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        int apart = a[i] ^ b[i];
+        if (apart == 0) continue;
+        int small = a[i] | 0x20; // a letter and its capital differ in this bit alone
+        if (apart != 0x20 || small < 'a' || small > 'z') return false;
+    }
+    return true;
 }
 
 std::string lower(std::string_view text) {

@@ -18,8 +18,8 @@ net::fields json_headers(extra_headers& headers) {
     return out;
 }
 
-std::string event_id(const session::stream& s, std::uint64_t position) {
-    return s.public_handle() + "." + std::to_string(position);
+void append_event_id(std::string& text, const session::stream& s, std::uint64_t position) {
+    text.append("id: ").append(s.public_handle()).append(".").append(std::to_string(position));
 }
 
 // Sealing costs, so a stream is named only once it has events.
@@ -30,14 +30,16 @@ void name_stream(const session::session& host, session::stream& s) {
 // One event as SSE text. R4 hosts get ids on everything; so do older ones, which may resume as
 // well.
 void append_frame(std::string& text, const session::stream& s, const session::event& e) {
-    text.append("id: ").append(event_id(s, e.position)).append("\nevent: message\ndata: ");
-    text.append(e.bytes).append("\n\n");
+    append_event_id(text, s, e.position);
+    text.append("\nevent: message\ndata: ").append(e.bytes).append("\n\n");
 }
 
 std::string
 priming(const session::stream& s, std::uint64_t position, std::chrono::milliseconds retry) {
-    return "id: " + event_id(s, position) + "\nretry: " + std::to_string(retry.count()) +
-           "\ndata: \n\n";
+    std::string text;
+    append_event_id(text, s, position);
+    text.append("\nretry: ").append(std::to_string(retry.count())).append("\ndata: \n\n");
+    return text;
 }
 
 // Reads a stream while this object lives; whatever ends the reading frees it for another.
@@ -72,7 +74,64 @@ bool append_event(std::string& text, const session::stream& s, const session::ev
     return true;
 }
 
-// The stream's rest as events until it is done, pauses, or the connection is gone.
+net::response_head head_of_events(const extra_headers& headers) {
+    net::response_head head;
+    head.headers.add("Content-Type", "text/event-stream");
+    head.headers.add("Cache-Control", "no-cache");
+    head.headers.add("X-Accel-Buffering", "no");
+    for (const auto& [name, value] : headers)
+        head.headers.add(name, value);
+    return head;
+}
+
+aio::task<> run_events(
+    net::exchange& http, std::shared_ptr<session::stream> s, std::string first, stream_rules rules
+) {
+    bool open = co_await open_events(http, s, std::move(first), std::move(rules.headers));
+    if (!open) co_return;
+    bool whole = co_await write_events(http, *s, rules.front);
+    if (whole) [[maybe_unused]]
+        auto finished = co_await http.finish();
+}
+
+// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled
+// call.
+aio::task<> answer_finals(
+    net::exchange& http, session::stream& s, const session::event* first, stream_rules rules
+) {
+    int status = first->http_status == 0 ? 200 : first->http_status;
+    std::string body = s.take(*first);
+    if (rules.batch) {
+        body.insert(body.begin(), '[');
+        for (;;) {
+            auto more = co_await s.next(aio::clock::now());
+            if (!more || *more == nullptr) break;
+            body += "," + s.take(**more);
+        }
+        body += ']';
+        status = 200;
+    }
+    co_await answer_json(http, status, std::move(body), rules.headers);
+}
+
+} // namespace
+
+aio::task<bool> open_events(
+    net::exchange& http,
+    std::shared_ptr<session::stream> of,
+    std::string first,
+    extra_headers headers
+) {
+    auto started = co_await http.start_stream(head_of_events(headers));
+    if (!started) co_return false;
+    http.on_peer_gone([weak = std::weak_ptr(of)] {
+        if (auto alive = weak.lock()) alive->close_reader();
+    });
+    if (first.empty()) co_return true;
+    auto written = co_await http.write(std::move(first));
+    co_return written.ok();
+}
+
 aio::task<bool> write_events(net::exchange& http, session::stream& s, const settings& front) {
     for (bool last = false; !last;) {
         auto got = co_await s.next(aio::clock::now() + front.keepalive);
@@ -101,67 +160,6 @@ aio::task<bool> write_events(net::exchange& http, session::stream& s, const sett
         if (!written) co_return false;
     }
     co_return true;
-}
-
-aio::task<> run_events(
-    net::exchange& http, std::shared_ptr<session::stream> s, std::string first, stream_rules rules
-) {
-    bool open = co_await open_events(http, rules.headers);
-    if (!open) co_return;
-    http.on_peer_gone([weak = std::weak_ptr(s)] {
-        if (auto alive = weak.lock()) alive->close_reader();
-    });
-    if (!first.empty()) {
-        auto written = co_await http.write(std::move(first));
-        if (!written) co_return;
-    }
-    bool whole = co_await write_events(http, *s, rules.front);
-    if (whole) [[maybe_unused]]
-        auto finished = co_await http.finish();
-}
-
-// All finals of a finished stream that had nothing else to say: a body, or nothing for a cancelled
-// call.
-aio::task<> answer_finals(
-    net::exchange& http, session::stream& s, const session::event* first, stream_rules rules
-) {
-    int status = first->http_status == 0 ? 200 : first->http_status;
-    std::string body = s.take(*first);
-    if (rules.batch) {
-        body.insert(body.begin(), '[');
-        for (;;) {
-            auto more = co_await s.next(aio::clock::now());
-            if (!more || *more == nullptr) break;
-            body += "," + s.take(**more);
-        }
-        body += ']';
-        status = 200;
-    }
-    co_await answer_json(http, status, std::move(body), rules.headers);
-}
-
-} // namespace
-
-class counted_get {
-public:
-    explicit counted_get(session::session& s) : s_(s) { ++s_.gets; }
-    counted_get(const counted_get&) = delete;
-    counted_get& operator=(const counted_get&) = delete;
-    ~counted_get() { --s_.gets; }
-
-private:
-    session::session& s_;
-};
-
-aio::task<bool> open_events(net::exchange& http, extra_headers headers) {
-    net::response_head head;
-    head.headers.add("Content-Type", "text/event-stream");
-    head.headers.add("Cache-Control", "no-cache");
-    head.headers.add("X-Accel-Buffering", "no");
-    for (auto& [name, value] : headers)
-        head.headers.add(name, value);
-    auto started = co_await http.start_stream(std::move(head));
-    co_return started.ok();
 }
 
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers) {
@@ -235,25 +233,19 @@ aio::task<> answer_stream(
     co_await run_events(http, from, std::move(prime), std::move(rules));
 }
 
-aio::task<> serve_events(
+aio::task<bool> begin_events(
     net::exchange& http,
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> from,
     std::uint64_t after,
     stream_rules rules
 ) {
-    // A position ahead of the log means "from the end", also in the id that is given back.
-    after = std::min(after, from->last_position());
-    from->attach(after);
-    reading held(*from);
-    counted_get counted(*host);
-    host->touch();
     name_stream(*host, *from);
     std::string prime;
     // A resumed R4 stream begins with an id, or stock clients lose their place.
     if (mcp::allows_priming(rules.revision)) prime = priming(*from, after, rules.front.retry);
-    co_await run_events(http, from, std::move(prime), std::move(rules));
-    host->touch();
+    bool open = co_await open_events(http, from, std::move(prime), std::move(rules.headers));
+    co_return open;
 }
 
 } // namespace sluice::front

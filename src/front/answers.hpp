@@ -33,8 +33,14 @@ aio::task<> refuse(
 aio::task<> answer_json(net::exchange& http, int status, std::string body, extra_headers headers);
 aio::task<> answer_empty(net::exchange& http, int status, extra_headers headers);
 
-// The head of a stream of events; false when the host has gone already.
-aio::task<bool> open_events(net::exchange& http, extra_headers headers);
+// The head of a stream of events and the first of its text; false when the host has gone already,
+// which ends the reading of `of` from now on.
+aio::task<bool> open_events(
+    net::exchange& http,
+    std::shared_ptr<session::stream> of,
+    std::string first,
+    extra_headers headers
+);
 
 struct stream_rules {
     const settings& front;
@@ -55,13 +61,16 @@ aio::task<> answer_stream(
     std::shared_ptr<session::stream> from,
     stream_rules rules
 );
-// Serves a GET: from `after` on, as events at once.
-aio::task<> serve_events(
+// Begins to serve a GET: from `after` on, as events at once. False when the host has gone already.
+aio::task<bool> begin_events(
     net::exchange& http,
     std::shared_ptr<session::session> host,
     std::shared_ptr<session::stream> from,
     std::uint64_t after,
     stream_rules rules
 );
+// The rest of such a stream as events until it is done, pauses, or the connection is gone; true
+// when the answer is whole then.
+aio::task<bool> write_events(net::exchange& http, session::stream& s, const settings& front);
 
 } // namespace sluice::front

@@ -86,18 +86,21 @@ aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
 }
 
 aio::task<> front::serve(net::exchange& http) {
-    const auto& method = http.head().method;
-    if (method == "OPTIONS") {
+    aio::task<> rest;
+    if (http.head().method == "OPTIONS") {
         co_await serve_options(http);
-        co_return;
+    } else {
+        co_await serve_visit(http, nullptr, rest);
     }
-    visit v;
-    v.under = through_.in().enter();
-    co_await serve_visit(http, std::move(v));
+    if (rest.valid()) co_await std::move(rest);
 }
 
-aio::task<> front::serve_visit(net::exchange& http, visit v) {
+aio::task<> front::serve_visit(net::exchange& http, policy::caller who, aio::task<>& rest) {
     const auto& method = http.head().method;
+    visit v;
+    v.under = through_.in().enter();
+    v.forwarded = who != nullptr;
+    v.who = std::move(who);
     auto admitted = admit(http.head(), v);
     bool trusted = admitted || admitted.error().code != base::errc::forbidden; // Host, Origin
     if (v.debug && trusted) explain(v, http.head());
@@ -106,13 +109,13 @@ aio::task<> front::serve_visit(net::exchange& http, visit v) {
         co_return;
     }
     if (v.at != endpoint::streamable) {
-        co_await serve_legacy(http, std::move(v));
+        co_await serve_legacy(http, v, rest);
     } else if (method == "POST") {
         co_await serve_post(http, std::move(v));
     } else if (method == "GET") {
-        co_await serve_get(http, std::move(v));
+        co_await serve_get(http, v, rest);
     } else if (method == "DELETE") {
-        co_await serve_delete(http, std::move(v));
+        co_await serve_delete(http, v);
     } else {
         v.headers.emplace_back("Allow", "GET, POST, DELETE, OPTIONS");
         co_await turn_away(http, v, because(405, "MCP is spoken here by POST, GET and DELETE"));
@@ -137,7 +140,7 @@ aio::task<> front::serve_options(net::exchange& http) {
     co_await answer_empty(http, 204, std::move(headers));
 }
 
-aio::task<> front::serve_delete(net::exchange& http, visit v) {
+aio::task<> front::serve_delete(net::exchange& http, visit& v) {
     auto host = co_await session_of(http, v, std::string(), std::string());
     if (!host) co_return;
     auto ended = co_await through_.in().sessions.end(host);

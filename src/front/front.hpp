@@ -83,12 +83,15 @@ private:
     void explain(visit& v, const net::request_head& head) const;
     std::string explain_key(const visit& v, const net::request_head& head) const;
     extra_headers cors(const net::request_head& head) const;
-    aio::task<> serve_visit(net::exchange& http, visit v);
+    // `who` = null unless another replica has let him in. What is to be done when all of this has
+    // ended, its frames too, is left in `rest`: a stream that is open for hours keeps that alone.
+    aio::task<> serve_visit(net::exchange& http, policy::caller who, aio::task<>& rest);
 
     // front_hop.cpp: lets that replica serve this request, and gives the host its answer.
     aio::task<> pass_on(net::exchange& http, const visit& v, std::string replica, std::string body);
-    // A message of this request to that replica alone, or to every other live one, at once.
-    aio::task<base::result<void>>
+    // A message of this request to that replica alone (whether it had a use for it), or to every
+    // other live one, at once.
+    aio::task<base::result<bool>>
     tell(const net::request_head& head, const visit& v, std::string replica, std::string body);
     aio::task<told> tell_others(const net::request_head& head, const visit& v, std::string body);
 
@@ -114,24 +117,31 @@ private:
         std::string body
     );
     bool serves(const session::session& host, const visit& v) const;
-    // Gives a notification or a response to whom it is for, here or on another replica.
-    aio::task<base::result<void>>
+    // Gives a notification or a response to whom it is for, here or on another replica. False for
+    // an answer that nobody waits for.
+    aio::task<base::result<bool>>
     hand_over(const net::request_head& head, const visit& v, shared_session host, shared_message m);
     std::string text_for_others(const wire::message& m) const;
     // The body as a message; null when the host was told why not.
     aio::task<shared_message> read_message(net::exchange& http, const visit& v, std::string body);
 
     aio::task<> serve_post(net::exchange& http, visit v);
-    aio::task<> serve_get(net::exchange& http, visit v);
-    aio::task<> serve_standing(net::exchange& http, visit v, shared_session host);
+    aio::task<> serve_get(net::exchange& http, visit& v, aio::task<>& rest);
     aio::task<>
-    serve_rest(net::exchange& http, visit v, shared_session host, std::string last_event_id);
-    aio::task<> serve_delete(net::exchange& http, visit v);
+    serve_standing(net::exchange& http, visit& v, shared_session host, aio::task<>& rest);
+    aio::task<> serve_rest(
+        net::exchange& http,
+        visit& v,
+        shared_session host,
+        std::string last_event_id,
+        aio::task<>& rest
+    );
+    aio::task<> serve_delete(net::exchange& http, visit& v);
     aio::task<> serve_options(net::exchange& http);
 
     // HTTP+SSE, front_sse.cpp: the GET that is a session, and the POSTs into it.
-    aio::task<> serve_legacy(net::exchange& http, visit v);
-    aio::task<> serve_sse(net::exchange& http, visit v);
+    aio::task<> serve_legacy(net::exchange& http, visit& v, aio::task<>& rest);
+    aio::task<> serve_sse(net::exchange& http, visit& v, aio::task<>& rest);
     aio::task<> serve_sse_post(net::exchange& http, visit v);
     // The operation that began; null where none did.
     std::shared_ptr<const gateway::operation>

@@ -5,7 +5,8 @@
 #include "gateway/resuming.hpp"
 #include "mcp/errors.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <memory>
 
 namespace sluice::front {
 
@@ -24,21 +25,74 @@ std::optional<event_place> parse_event_id(std::string_view id) {
     return event_place{std::string(id.substr(0, dot)), *position};
 }
 
-// Holds the place of a reader for all replicas to know, as long as it lives.
-class announced {
+// Reads a stream for a GET, from behind `after`. Whatever ends it frees the stream for another.
+class reader {
 public:
-    announced(std::shared_ptr<session::session> host, std::string handle)
-        : host_(std::move(host)), handle_(std::move(handle)) {
-        gateway::announce_reader(*host_, handle_, true);
+    reader(
+        std::shared_ptr<session::session> host,
+        std::shared_ptr<session::stream> from,
+        std::uint64_t after,
+        bool announced // to all replicas
+    )
+        : host_(std::move(host)), from_(std::move(from)), announced_(announced) {
+        if (announced_) gateway::announce_reader(*host_, from_->handle(), true);
+        from_->attach(after);
+        ++host_->gets;
+        host_->touch();
     }
-    announced(const announced&) = delete;
-    announced& operator=(const announced&) = delete;
-    ~announced() { gateway::announce_reader(*host_, handle_, false); }
+    reader(const reader&) = delete;
+    reader& operator=(const reader&) = delete;
+    ~reader() {
+        host_->touch();
+        --host_->gets;
+        from_->detach();
+        if (announced_) gateway::announce_reader(*host_, from_->handle(), false);
+    }
+
+    const std::shared_ptr<session::session>& host() const { return host_; }
+    const std::shared_ptr<session::stream>& stream() const { return from_; }
+    bool standing() const { return from_->handle() == session::standing_handle; }
 
 private:
     std::shared_ptr<session::session> host_;
-    std::string handle_;
+    std::shared_ptr<session::stream> from_;
+    bool announced_;
 };
+using sole_reader = std::unique_ptr<reader>;
+
+// Ends the reading; the standing stream is given back after.
+void leave(sole_reader held) {
+    auto host = held->host();
+    bool standing = held->standing();
+    held.reset();
+    if (standing) gateway::leave_standing(host);
+}
+
+// What a GET is while it waits, all else having ended.
+aio::task<> read_on(net::exchange& http, sole_reader held, const settings& front) {
+    bool whole = co_await write_events(http, *held->stream(), front);
+    if (whole) [[maybe_unused]]
+        auto finished = co_await http.finish();
+    leave(std::move(held));
+}
+
+// Answers a GET with that stream; `rest` is what remains to be done when the host was there.
+aio::task<> begin_reading(
+    net::exchange& http,
+    sole_reader held,
+    std::uint64_t after,
+    stream_rules rules,
+    aio::task<>& rest
+) {
+    const auto& front = rules.front;
+    bool open = co_await begin_events(http, held->host(), held->stream(), after, std::move(rules));
+    if (!open) {
+        leave(std::move(held));
+        co_return;
+    }
+    http.forget_head();
+    rest = read_on(http, std::move(held), front);
+}
 
 refusal because_unreadable(const base::fault& f) {
     auto why = because_away(f, std::string());
@@ -48,7 +102,7 @@ refusal because_unreadable(const base::fault& f) {
 
 } // namespace
 
-aio::task<> front::serve_get(net::exchange& http, visit v) {
+aio::task<> front::serve_get(net::exchange& http, visit& v, aio::task<>& rest) {
     const auto& head = http.head();
     if (!accepts(head.headers, "text/event-stream")) {
         co_await turn_away(http, v, because(406, "Accept must list text/event-stream"));
@@ -68,13 +122,14 @@ aio::task<> front::serve_get(net::exchange& http, visit v) {
     v.under.reset(); // it only listens from here on, for as long as the host likes
     auto last = head.headers.get("last-event-id");
     if (last) {
-        co_await serve_rest(http, std::move(v), std::move(host), std::string(*last));
+        co_await serve_rest(http, v, std::move(host), std::string(*last), rest);
     } else {
-        co_await serve_standing(http, std::move(v), std::move(host));
+        co_await serve_standing(http, v, std::move(host), rest);
     }
 }
 
-aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session host) {
+aio::task<>
+front::serve_standing(net::exchange& http, visit& v, shared_session host, aio::task<>& rest) {
     auto& in = through_.in();
     auto standing = co_await gateway::open_standing(in, host, false);
     if (!standing) {
@@ -84,15 +139,16 @@ aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session h
         co_return;
     }
     through_.listens(*host);
-    stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     auto from = (*standing)->next_unsent() - 1;
-    co_await serve_events(http, host, *standing, from, std::move(rules));
-    gateway::leave_standing(host);
+    stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
+    auto held = std::make_unique<reader>(std::move(host), std::move(*standing), from, false);
+    co_await begin_reading(http, std::move(held), from, std::move(rules), rest);
 }
 
 // The rest of a stream whose connection broke, from the event after that id.
-aio::task<>
-front::serve_rest(net::exchange& http, visit v, shared_session host, std::string last_event_id) {
+aio::task<> front::serve_rest(
+    net::exchange& http, visit& v, shared_session host, std::string last_event_id, aio::task<>& rest
+) {
     auto place = parse_event_id(last_event_id);
     auto handle = place ? host->handle_in(place->handle) : std::nullopt;
     base::result<std::shared_ptr<session::stream>> found =
@@ -133,11 +189,12 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
         );
         co_return;
     }
-    announced reader(host, *handle);
     if (standing) through_.listens(*host);
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
-    co_await serve_events(http, host, stream, place->position, std::move(rules));
-    if (standing) gateway::leave_standing(host);
+    // A position ahead of the log means "from the end", also in the id that is given back.
+    auto after = std::min(place->position, stream->last_position());
+    auto held = std::make_unique<reader>(std::move(host), std::move(stream), after, true);
+    co_await begin_reading(http, std::move(held), after, std::move(rules), rest);
 }
 
 } // namespace sluice::front

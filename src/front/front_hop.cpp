@@ -4,11 +4,9 @@
 namespace sluice::front {
 
 aio::task<> front::serve_forwarded(net::exchange& http, policy::caller who) {
-    visit v;
-    v.under = through_.in().enter();
-    v.who = std::move(who);
-    v.forwarded = true;
-    co_await serve_visit(http, std::move(v));
+    aio::task<> rest;
+    co_await serve_visit(http, std::move(who), rest);
+    if (rest.valid()) co_await std::move(rest);
 }
 
 aio::task<>
@@ -26,14 +24,14 @@ front::pass_on(net::exchange& http, const visit& v, std::string replica, std::st
     co_await peers_->pass_on(http, std::move(to));
 }
 
-aio::task<base::result<void>>
+aio::task<base::result<bool>>
 front::tell(const net::request_head& head, const visit& v, std::string replica, std::string body) {
     base::fault unheard(base::errc::unreachable, "another replica did not take it");
     if (peers_ == nullptr || v.forwarded) co_return unheard;
     auto status = co_await peers_->tell(std::move(replica), head, v.who->id, std::move(body));
     if (!status) co_return status.error();
     if (*status / 100 != 2) co_return unheard;
-    co_return base::result<void>();
+    co_return *status != nobody_waits;
 }
 
 aio::task<told>

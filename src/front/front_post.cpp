@@ -137,7 +137,8 @@ std::string front::text_for_others(const wire::message& m) const {
 aio::task<> front::serve_note(net::exchange& http, visit v, shared_session host, shared_message m) {
     auto done = co_await hand_over(http.head(), v, std::move(host), std::move(m));
     if (done) {
-        co_await answer_empty(http, 202, std::move(v.headers));
+        int status = *done || !v.forwarded ? 202 : nobody_waits;
+        co_await answer_empty(http, status, std::move(v.headers));
     } else {
         co_await turn_away(http, v, because_away(done.error(), std::string()));
     }

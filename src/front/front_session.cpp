@@ -137,7 +137,7 @@ front::adopt(net::exchange& http, visit& v, std::string token, std::string id, s
     co_return nullptr;
 }
 
-aio::task<base::result<void>> front::hand_over(
+aio::task<base::result<bool>> front::hand_over(
     const net::request_head& head, const visit& v, shared_session host, shared_message m
 ) {
     gateway::gateway::addressee to;
@@ -146,23 +146,27 @@ aio::task<base::result<void>> front::hand_over(
         if (!found) co_return found.error();
         to = std::move(*found);
     }
-    base::fault unheard(
-        base::errc::unreachable,
-        "another replica of the gateway did not take it; send it again",
-        503
-    );
+    bool taken = to.here && (!m->is_response() || through_.waits_for(*host, *m));
+    if (taken) through_.take(*host, *m);
+    bool heard = true;
     if (!to.here) {
         auto told = co_await tell(head, v, std::move(to.replica), m->bytes);
-        if (!told) co_return unheard;
-        co_return base::result<void>();
+        heard = told.ok();
+        taken = told && *told;
+    } else if (to.everyone) {
+        auto all = co_await tell_others(head, v, m->bytes);
+        heard = all.acknowledged == all.asked;
+        taken = taken || all.taken;
     }
-    // Sent to everyone it is stray at most once: where the host brought it.
-    bool not_here = v.forwarded && m->is_response() && !through_.waits_for(*host, *m);
-    if (!not_here) through_.take(*host, *m);
-    if (!to.everyone) co_return base::result<void>();
-    auto all = co_await tell_others(head, v, m->bytes);
-    if (all.acknowledged < all.asked) co_return unheard;
-    co_return base::result<void>();
+    if (!heard)
+        co_return base::fault(
+            base::errc::unreachable,
+            "another replica of the gateway did not take it; send it again",
+            503
+        );
+    // Counted where the host brought it, once.
+    if (!taken && !v.forwarded) through_.take(*host, *m);
+    co_return taken;
 }
 
 } // namespace sluice::front

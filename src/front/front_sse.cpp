@@ -63,7 +63,9 @@ void append_event(std::string& text, const session::event& e) {
 }
 
 // Everything of the stream as events, until the session or the connection ends.
-aio::task<> write_all(net::exchange& http, session::stream& s, aio::duration keepalive) {
+aio::task<>
+write_all(net::exchange& http, std::unique_ptr<only_reader> held, aio::duration keepalive) {
+    auto& s = *held->stream();
     for (;;) {
         auto got = co_await s.next(aio::clock::now() + keepalive);
         std::string text;
@@ -93,13 +95,13 @@ aio::task<> until_routed(const gateway::operation& op, aio::instant until) {
 
 } // namespace
 
-aio::task<> front::serve_legacy(net::exchange& http, visit v) {
+aio::task<> front::serve_legacy(net::exchange& http, visit& v, aio::task<>& rest) {
     bool posts = v.at == endpoint::sse_messages;
     const auto& method = http.head().method;
     if (posts && method == "POST") {
         co_await serve_sse_post(http, std::move(v));
     } else if (!posts && method == "GET") {
-        co_await serve_sse(http, std::move(v));
+        co_await serve_sse(http, v, rest);
     } else {
         v.headers.emplace_back("Allow", posts ? "POST, OPTIONS" : "GET, OPTIONS");
         auto text = posts ? "messages of an HTTP+SSE session come here by POST"
@@ -108,7 +110,7 @@ aio::task<> front::serve_legacy(net::exchange& http, visit v) {
     }
 }
 
-aio::task<> front::serve_sse(net::exchange& http, visit v) {
+aio::task<> front::serve_sse(net::exchange& http, visit& v, aio::task<>& rest) {
     const auto& head = http.head();
     if (head.headers.get("accept") && !accepts(head.headers, "text/event-stream")) {
         co_await turn_away(http, v, because(406, "Accept must list text/event-stream"));
@@ -126,17 +128,13 @@ aio::task<> front::serve_sse(net::exchange& http, visit v) {
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
-    only_reader held(through_.in().sessions, *host);
-    bool open = co_await open_events(http, std::move(v.headers));
-    if (!open) co_return;
-    http.on_peer_gone([weak = std::weak_ptr(held.stream())] {
-        if (auto alive = weak.lock()) alive->close_reader();
-    });
+    auto held = std::make_unique<only_reader>(through_.in().sessions, *host);
     auto address = messages_address(head, settings_.mount_path, (*host)->who().id);
-    auto written = co_await http.write("event: endpoint\ndata: " + address + "\n\n");
-    if (!written) co_return;
-    v.under.reset(); // it only listens from here on
-    co_await write_all(http, *held.stream(), settings_.keepalive);
+    auto first = "event: endpoint\ndata: " + address + "\n\n";
+    bool open = co_await open_events(http, held->stream(), std::move(first), std::move(v.headers));
+    if (!open) co_return;
+    http.forget_head(); // it only listens from here on
+    rest = write_all(http, std::move(held), settings_.keepalive);
 }
 
 aio::task<> front::serve_sse_post(net::exchange& http, visit v) {

@@ -68,26 +68,50 @@ base::result<void> guard::check(const net::request_head& head) const {
 }
 
 bool is_json(std::string_view content_type) {
-    auto type = base::lower(base::trim(content_type.substr(0, content_type.find(';'))));
-    return type == "application/json";
+    auto type = base::trim(content_type.substr(0, content_type.find(';')));
+    return base::iequals(type, "application/json");
 }
 
+namespace {
+
+// What stands before the next `mark`; takes it and the mark off `rest`.
+std::string_view take_part(std::string_view& rest, char mark) {
+    auto at = std::min(rest.find(mark), rest.size());
+    auto part = rest.substr(0, at);
+    rest.remove_prefix(std::min(at + 1, rest.size()));
+    return base::trim(part);
+}
+
+// How closely a range of Accept names that type: 3 the type, 2 its family, 1 anything, 0 not at
+// all.
+int closeness(std::string_view range, std::string_view media_type) {
+    if (base::iequals(range, media_type)) return 3;
+    auto family = media_type.substr(0, media_type.find('/') + 1);
+    bool of_family = range.size() == family.size() + 1 && range.back() == '*' &&
+                     base::iequals(range.substr(0, family.size()), family);
+    return of_family ? 2 : range == "*/*" ? 1 : 0;
+}
+
+bool has_no_weight(std::string_view parameters) {
+    while (!parameters.empty()) {
+        auto q = take_part(parameters, ';');
+        if (q == "q=0" || q == "q=0.0" || q == "q=0.00" || q == "q=0.000") return true;
+    }
+    return false;
+}
+
+} // namespace
+
 bool accepts(const net::fields& headers, std::string_view media_type) {
-    auto family = std::string(media_type.substr(0, media_type.find('/'))) + "/*";
     int best = 0; // of the most specific range that fits: it alone decides (RFC 9110, 12.5.1)
     bool taken = false;
     for (const auto& [name, value] : headers.all()) {
         if (!base::iequals(name, "accept")) continue;
-        for (auto range : base::split(value, ',')) {
-            auto parts = base::split(range, ';');
-            auto type = base::lower(base::trim(parts.front()));
-            bool zero = std::any_of(parts.begin() + 1, parts.end(), [](std::string_view p) {
-                auto q = base::trim(p);
-                return q == "q=0" || q == "q=0.0" || q == "q=0.00" || q == "q=0.000";
-            });
-            int fits = type == media_type ? 3 : type == family ? 2 : type == "*/*" ? 1 : 0;
+        for (std::string_view rest = value; !rest.empty();) {
+            auto range = take_part(rest, ',');
+            int fits = closeness(take_part(range, ';'), media_type);
             if (fits == 0 || fits < best) continue;
-            taken = !zero || (fits == best && taken);
+            taken = !has_no_weight(range) || (fits == best && taken);
             best = fits;
         }
     }

@@ -25,6 +25,10 @@ public:
     const net::request_head& head() const override { return head_; }
     std::string_view peer_address() const override { return inner_.peer_address(); }
     aio::instant arrived() const override { return inner_.arrived(); }
+    void forget_head() override {
+        head_ = {};
+        inner_.forget_head();
+    }
     aio::task<base::result<std::string>> read_body() override { co_return std::move(body_); }
 
     aio::task<base::result<void>> respond(net::response answer) override {

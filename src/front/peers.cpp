@@ -199,7 +199,11 @@ aio::task<> peers::tell_one(
     auto answer = co_await ask(std::move(whom), std::move(head), std::move(what), &sent);
     if (!answer) co_return;
     auto& got = **answer;
-    if (got.head().status / 100 == 2) ++count->acknowledged;
+    int status = got.head().status;
+    if (status / 100 == 2) {
+        ++count->acknowledged;
+        count->taken = count->taken || status != nobody_waits;
+    }
     if (!got.done()) [[maybe_unused]]
         auto rest = co_await read_all(got, whole_up_to, until);
 }

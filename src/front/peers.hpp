@@ -39,9 +39,13 @@ struct hop {
     extra_headers headers;  // CORS; for refusals of ours
 };
 
+// What a replica says of an answer to no open question of its own; else of what it took: 202.
+inline constexpr int nobody_waits = 204;
+
 struct told {
     std::size_t asked = 0;
     std::size_t acknowledged = 0; // 2xx
+    bool taken = false;           // one of them had a use for it
 };
 
 class peers {

@@ -3,6 +3,8 @@
 #include "base/text.hpp"
 #include "net/client_response.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 
 namespace sluice::net {
@@ -112,6 +114,13 @@ aio::task<base::result<std::unique_ptr<client_link>>> http_pool::state::connect(
 
 namespace {
 
+// What else is ready runs before this goes on: the requests of one turn of the loop leave together,
+// and an upstream that sleeps is woken once for all of them. At 32 connections a third of the time
+// went into waking it for each.
+auto others_first(aio::loop& loop) {
+    return aio::asio::post(loop.get_executor(), aio::nothrow);
+}
+
 aio::task<base::result<std::unique_ptr<client_response>>> send_over(
     std::shared_ptr<http_pool::state> pool,
     client_request request,
@@ -131,6 +140,7 @@ aio::task<base::result<std::unique_ptr<client_response>>> send_over(
             line = std::move(*made);
         }
         auto answer = std::make_unique<response_reader>(pool, std::move(line));
+        if (pool->count.busy > 1) co_await others_first(pool->loop);
         auto started = co_await answer->start(request, until, wrote);
         if (wrote_any != nullptr) *wrote_any = wrote;
         if (started) co_return std::unique_ptr<client_response>(std::move(answer));

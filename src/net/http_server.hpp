@@ -41,6 +41,8 @@ public:
     virtual std::string_view peer_address() const = 0; // "127.0.0.1"
     // When the head of this request had arrived.
     virtual aio::instant arrived() const = 0;
+    // For a stream that is open for long and needs it no more: head() is empty from now on.
+    virtual void forget_head() = 0;
 
     // The whole body. errc::too_large (over the limit; nothing more is read and the answer closes
     // the connection), errc::timeout, errc::closed, errc::parse_error (broken chunking). At most

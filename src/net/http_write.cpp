@@ -11,7 +11,12 @@ namespace sluice::net {
 namespace {
 
 bool breaks_lines(std::string_view text) {
-    return text.find_first_of(std::string_view("\r\n\0", 3)) != text.npos;
+    return std::ranges::any_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+}
+
+bool is_odd_name(std::string_view name) {
+    return name.empty() || breaks_lines(name) ||
+           std::ranges::any_of(name, [](char c) { return c == ':' || c == ' ' || c == '\t'; });
 }
 
 // Fields of which this room is the only author.
@@ -39,8 +44,7 @@ void append_fields(std::string& out, const fields& headers) {
 } // namespace
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
-    bool odd_name = name.empty() || name.find_first_of(": \t") != name.npos || breaks_lines(name);
-    if (odd_name || breaks_lines(value)) return;
+    if (is_odd_name(name) || breaks_lines(value)) return;
     out.append(name).append(": ").append(value).append("\r\n");
 }
 

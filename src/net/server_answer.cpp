@@ -20,10 +20,6 @@ base::fault peer_left() {
 
 } // namespace
 
-bool connection::is_bodiless() const {
-    return request_.head.method == "HEAD";
-}
-
 aio::task<base::result<void>> connection::respond(response answer) {
     if (responded()) co_return answered_already();
     answer_ = answer_state::whole;
@@ -37,7 +33,7 @@ aio::task<base::result<void>> connection::respond(response answer) {
     marks.say_keep_alive = request_.http_1_0;
     core_.scratch.clear();
     append_response_head(core_.scratch, answer.status, answer.headers, core_.date.now(), marks);
-    bool with_body = marks.body == body_mark::length && !is_bodiless();
+    bool with_body = marks.body == body_mark::length && !bodiless_;
 
     pieces what(core_.scratch, with_body ? std::string_view(answer.body) : std::string_view());
     aio::error_code error;
@@ -70,7 +66,7 @@ aio::task<base::result<void>> connection::start_stream(response_head head) {
 aio::task<base::result<void>> connection::write(std::string bytes) {
     if (answer_ != answer_state::streaming)
         co_return base::fault(base::errc::internal, "no stream is open");
-    if (bytes.empty() || is_bodiless()) co_return base::result<void>();
+    if (bytes.empty() || bodiless_) co_return base::result<void>();
     char space[20];
     bool raw = request_.http_1_0;
     pieces what(
@@ -87,7 +83,7 @@ aio::task<base::result<void>> connection::finish() {
         co_return base::fault(base::errc::internal, "no stream is open");
     answer_ = answer_state::whole;
     gone_ = nullptr;
-    if (request_.http_1_0 || is_bodiless()) co_return base::result<void>();
+    if (request_.http_1_0 || bodiless_) co_return base::result<void>();
     auto sent = co_await send(pieces("0\r\n\r\n"));
     co_return sent;
 }

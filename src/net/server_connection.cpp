@@ -72,23 +72,26 @@ aio::task<> connection::serve_requests() {
     while (keep_ && !broken_) {
         auto next = co_await next_request();
         if (next == request_state::ended) break;
-        if (next == request_state::refused) {
-            auto answer = std::move(refusal_);
-            (void)co_await respond(std::move(answer));
-            break;
+        if (next == request_state::ready) {
+            co_await core_.serve(*this);
+            gone_ = nullptr;
+            if (answer_ == answer_state::none)
+                refusal_ = refusal(
+                    500, "no_answer", "the server failed at this request and says so in its log"
+                );
         }
-        co_await core_.serve(*this);
-        gone_ = nullptr;
-        if (answer_ == answer_state::none) {
-            auto answer = refusal(
-                500, "no_answer", "the server failed at this request and says so in its log"
-            );
-            (void)co_await respond(std::move(answer));
-        }
+        if (answer_ == answer_state::none) co_await answer_refusal();
+        if (next == request_state::refused) break;
         // A stream that was not finished ends here, without its last chunk: the host sees it cut.
         if (answer_ == answer_state::streaming) co_return;
     }
     if (answer_ != answer_state::none && !broken_) co_await linger();
+}
+
+// Apart, for its frame is large, and the one of serve_requests stays while a stream does.
+aio::task<> connection::answer_refusal() {
+    auto answer = std::move(refusal_);
+    (void)co_await respond(std::move(answer));
 }
 
 aio::task<connection::request_state> connection::next_request() {
@@ -140,6 +143,7 @@ connection::request_state connection::take_head() {
     in_.consume(scanner_.size());
     request_ = std::move(*parsed);
     keep_ = request_.head.keep_alive;
+    bodiless_ = request_.head.method == "HEAD";
     body_done_ = request_.body.kind == body_kind::none;
     return request_state::ready;
 }

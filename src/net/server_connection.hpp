@@ -57,6 +57,7 @@ public:
     const request_head& head() const override { return request_.head; }
     std::string_view peer_address() const override { return peer_; }
     aio::instant arrived() const override { return arrived_; }
+    void forget_head() override { request_.head = {}; }
     aio::task<base::result<std::string>> read_body() override;
     aio::task<base::result<void>> respond(response answer) override;
     aio::task<base::result<void>> start_stream(response_head head) override;
@@ -77,13 +78,13 @@ private:
     // The answer; and whoever wants to know is told of it.
     response refusal(int status, std::string_view reason, const std::string& why);
     request_state refuse(int status, std::string_view reason, const std::string& why);
+    aio::task<> answer_refusal();
     aio::task<std::size_t> read_more(std::size_t least); // 0: ended; see read_error_
 
     aio::task<base::result<std::string>> read_sized(std::size_t size);
     aio::task<base::result<std::string>> read_chunked();
     base::fault read_fault() const;
     void settle_body();
-    bool is_bodiless() const;
 
     aio::task<base::result<void>> send(pieces what);
     base::result<void> send_failed(const aio::error_code& error);
@@ -106,6 +107,7 @@ private:
     answer_state answer_ = answer_state::none;
     bool registered_ = false;
     bool first_ = true;
+    bool bodiless_ = false; // the answer to a HEAD
     bool idle_ = false;
     bool keep_ = true;        // another request may follow
     bool body_taken_ = false; // read_body was called

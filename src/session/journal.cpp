@@ -146,7 +146,7 @@ void journal::on_fenced(std::function<void()> tell) {
 }
 
 aio::task<base::result<void>>
-journal::open(const std::deque<event>& so_far, state::fields record, ending how) {
+journal::open(const std::vector<event>& so_far, state::fields record, ending how) {
     auto d = desk_;
     if (how != ending::none) record.emplace_back(ended_field, word_for(how));
     for (const auto& e : so_far)

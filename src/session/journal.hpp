@@ -13,12 +13,12 @@
 #include "state/store.hpp"
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::session {
 
@@ -42,7 +42,7 @@ public:
 
     // Makes the log with what there is so far. A fault: it is not kept, and nothing is written.
     aio::task<base::result<void>>
-    open(const std::deque<event>& so_far, state::fields record, ending how);
+    open(const std::vector<event>& so_far, state::fields record, ending how);
     // Goes on with a log whose owner is dead, `epoch` being his. errc::fenced: another is quicker.
     aio::task<base::result<void>> take_over(std::uint64_t epoch);
     // Writes into a log that any replica writes into; positions are the store's to give.

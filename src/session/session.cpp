@@ -157,7 +157,7 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
     for (auto it = first; it != last; ++it)
         found.push_back(it->second);
     if (found.empty() && std::find(seen_.begin(), seen_.end(), host_id) == seen_.end()) {
-        if (tombstones_.size() >= remembered) tombstones_.pop_front();
+        if (tombstones_.size() >= remembered) tombstones_.erase(tombstones_.begin());
         tombstones_.push_back({host_id, reason_json, aio::clock::now() + tombstone_life});
         return;
     }
@@ -170,13 +170,17 @@ void session::cancel(const wire::token& host_id, const std::string& reason_json)
 }
 
 void session::remember_seen(const wire::token& host_id) {
-    if (seen_.size() >= remembered) seen_.pop_front();
-    seen_.push_back(host_id);
+    if (seen_.size() < remembered) {
+        seen_.push_back(host_id);
+        return;
+    }
+    seen_[seen_next_] = host_id;
+    seen_next_ = (seen_next_ + 1) % remembered;
 }
 
 std::optional<std::string> session::take_tombstone(const wire::token& host_id) {
     while (!tombstones_.empty() && tombstones_.front().until < aio::clock::now())
-        tombstones_.pop_front();
+        tombstones_.erase(tombstones_.begin());
     auto it = std::find_if(tombstones_.begin(), tombstones_.end(), [&](const auto& t) {
         return t.host_id == host_id;
     });

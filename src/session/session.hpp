@@ -16,7 +16,6 @@
 #include "wire/token.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -213,8 +212,9 @@ private:
     records* kept_ = nullptr;
     records* ids_ = nullptr;
     state::fields record_;
-    std::deque<tombstone> tombstones_;
-    std::deque<wire::token> seen_; // the newest request ids
+    std::vector<tombstone> tombstones_;
+    std::vector<wire::token> seen_; // the newest request ids, a ring when full
+    std::size_t seen_next_ = 0;     // place of the oldest in it
 };
 
 } // namespace sluice::session

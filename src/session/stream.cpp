@@ -131,7 +131,7 @@ std::size_t stream::first_unsent() const {
 
 void stream::drop_at(std::size_t index) {
     count(log_[index], -1);
-    log_.erase(log_.begin() + static_cast<std::ptrdiff_t>(index));
+    log_.erase(index);
 }
 
 // The reader may be looking at the event it took last, but never across an await.
@@ -188,7 +188,7 @@ void stream::flush_notes() {
 aio::task<base::result<void>> stream::keep(std::unique_ptr<journal> in, state::fields record) {
     for (auto& one : std::exchange(notes_, {}))
         record.push_back(std::move(one));
-    auto so_far = log_;
+    std::vector<event> so_far(log_.begin(), log_.end());
     auto how = ended_;
     opening_ = true;
     auto made = co_await in->open(so_far, std::move(record), how);

@@ -11,16 +11,17 @@
 #include "aio/task.hpp"
 #include "base/result.hpp"
 #include "session/event.hpp"
+#include "session/event_log.hpp"
 #include "session/journal.hpp"
 #include "session/settings.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::session {
 
@@ -150,13 +151,13 @@ private:
     std::unique_ptr<journal> journal_;
     state::fields notes_;  // not in the store yet
     bool opening_ = false; // the log is being made: what is pushed waits in `unkept_`
-    std::deque<event> unkept_;
+    std::vector<event> unkept_;
     bool elsewhere_ = false;
     bool may_be_behind_ = false;
     std::size_t finals_left_;
     const settings& bounds_;
     stream_counters& counters_;
-    std::deque<event> log_;
+    event_log log_;
     std::size_t bytes_ = 0; // of the whole log
     std::size_t taken_bytes_ = 0;
     std::size_t ring_bytes_ = 0; // less the finals

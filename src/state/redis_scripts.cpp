@@ -156,18 +156,26 @@ local count, bytes = tonumber(head[6] or '0'), tonumber(head[7] or '0')
 local kept = head[8] or ''
 local function is_kept(kind) return string.find(ARGV[6], kind, 1, true) ~= nil end
 local entries = 10 + tonumber(ARGV[9])
+local new = {}
+local function write_new()
+  if #new > 0 then redis.call('HSET', k, unpack(new)) end
+  new = {}
+end
 for i = entries, #ARGV, 3 do
   local p = tonumber(ARGV[i])
   if p == 0 then p = last + 1 end
   if p > last then
     last = p
-    redis.call('HSET', k, 'e:' .. id(p), ARGV[i + 1] .. ARGV[i + 2])
+    new[#new + 1] = 'e:' .. id(p)
+    new[#new + 1] = ARGV[i + 1] .. ARGV[i + 2]
+    if #new >= 1000 then write_new() end
     if not is_kept(ARGV[i + 1]) then
       count = count + 1
       bytes = bytes + #ARGV[i + 2]
     end
   end
 end
+write_new()
 while (count > tonumber(ARGV[4]) or bytes > tonumber(ARGV[5])) and first < last do
   local field = 'e:' .. id(first)
   local entry = redis.call('HGET', k, field)

@@ -11,7 +11,7 @@
 #include "upstream/room.hpp"
 #include "wire/sse.hpp"
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,7 +84,7 @@ private:
     std::string body_;
     room room_; // for the message being received
     std::optional<wire::sse_decoder> decoder_;
-    std::deque<step> ready_;
+    std::list<step> ready_; // a deque takes two blocks for the usual one
     std::optional<base::fault> ended_;
     aio::signal_flag errand_over_;
     std::string session_id_;

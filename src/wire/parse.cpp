@@ -76,8 +76,11 @@ constexpr slot top_slots[] = {
 };
 
 const slot* look_up(std::span<const slot> slots, std::string_view raw_key) {
+    auto name = raw_key.substr(1, raw_key.size() - 2);
+    std::string plain;
+    if (name.find('\\') != name.npos) name = plain = unescape(raw_key);
     for (const slot& s : slots)
-        if (member{raw_key, {}}.key_is(s.name)) return &s;
+        if (s.name == name) return &s;
     return nullptr;
 }
 

@@ -105,6 +105,37 @@ TEST_CASE("a stream to an HTTP/1.0 peer is raw and ends with the connection") {
     });
 }
 
+TEST_CASE(
+    "a stream goes on as it began when its head is forgotten, and the next request has its own"
+) {
+    house place({}, [](exchange& call) -> aio::task<> {
+        auto target = call.head().target;
+        auto started = co_await call.start_stream(sse());
+        CHECK(started.ok());
+        call.forget_head();
+        CHECK(call.head().target.empty());
+        CHECK(call.head().headers.all().empty());
+        (void)co_await call.write("at " + target);
+        (void)co_await call.finish();
+    });
+    place.run([](house& h) -> aio::task<> {
+        raw_peer peer(h.loop);
+        co_await peer.connect(h.server.port());
+        co_await peer.send("HEAD /one HTTP/1.1\r\nHost: a\r\n\r\n");
+        auto head = co_await peer.read_until("\r\n\r\n");
+        CHECK(head.starts_with("HTTP/1.1 200 OK\r\n"));
+        co_await peer.send("GET /two HTTP/1.1\r\nHost: a\r\n\r\n");
+        auto chunked = co_await peer.read_until("0\r\n\r\n");
+        CHECK(chunked.starts_with("HTTP/1.1 200 OK\r\n"));
+        CHECK(chunked.ends_with("\r\n\r\n7\r\nat /two\r\n0\r\n\r\n"));
+        raw_peer old(h.loop);
+        co_await old.connect(h.server.port());
+        co_await old.send("GET /three HTTP/1.0\r\n\r\n");
+        auto raw = co_await old.read_to_end();
+        CHECK(raw.ends_with("\r\n\r\nat /three"));
+    });
+}
+
 TEST_CASE("a stream that is not finished is cut without its last chunk") {
     house place({}, [](exchange& call) -> aio::task<> {
         (void)co_await call.start_stream(sse());
