@@ -58,17 +58,28 @@ front::front(gateway::gateway& through, const policy::keyring& keys, settings fr
     : through_(through), keys_(keys), settings_(std::move(from)), guard_(settings_, loopback),
       forwards_headers_(any_forwards(through)) {}
 
-aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
-    auto headers = v.headers;
-    if (why.retry_after > 0) headers.emplace_back("Retry-After", std::to_string(why.retry_after));
+void front::note_refusal(
+    const visit& v, const refusal& why, std::string_view method, std::string_view path
+) const {
     auto reason = why.reason.empty() ? reason_of(why.status) : why.reason;
     through_.in().meters.refused(reason);
     sys::log_line line(sys::log_level::info, "refused");
     line.field("status", why.status).field("reason", reason);
-    line.field("method", base::clip(http.head().method, 16));
-    line.field("endpoint", base::clip(http.head().path()));
+    line.field("method", base::clip(method, 16)).field("endpoint", base::clip(path));
     if (v.who && !v.who->open) line.field("key", v.who->name);
     line.field("text", base::clip(why.text));
+}
+
+void front::note_refusal_of_message(const visit& v, const base::fault& f) const {
+    auto why = because(f);
+    if (f.code == base::errc::too_many) why.status = 429;
+    note_refusal(v, why, "POST", v.where.path);
+}
+
+aio::task<> front::turn_away(net::exchange& http, const visit& v, refusal why) {
+    auto headers = v.headers;
+    if (why.retry_after > 0) headers.emplace_back("Retry-After", std::to_string(why.retry_after));
+    note_refusal(v, why, http.head().method, http.head().path());
     co_await refuse(
         http, why.status, why.code, std::move(why.text), std::move(why.id), std::move(headers)
     );
@@ -107,7 +118,7 @@ aio::task<> front::serve_visit(net::exchange& http, policy::caller who, aio::tas
         co_await serve_delete(http, v);
     } else {
         v.headers.emplace_back("Allow", "GET, POST, DELETE, OPTIONS");
-        co_await turn_away(http, v, because(405, "Method Not Allowed"));
+        co_await turn_away(http, v, because(405, "MCP is spoken here by POST, GET and DELETE"));
     }
 }
 

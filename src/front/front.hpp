@@ -97,6 +97,11 @@ private:
 
     // The one way a request is turned away: answer, metric, log line.
     aio::task<> turn_away(net::exchange& http, const visit& v, refusal why);
+    void note_refusal(
+        const visit& v, const refusal& why, std::string_view method, std::string_view path
+    ) const;
+    // Of one that is told on a stream, not by the answer to its POST.
+    void note_refusal_of_message(const visit& v, const base::fault& f) const;
     // front_session.cpp. The session a request names; null when the host has its answer: was told
     // why not, or served elsewhere. `id` is the request's, for a refusal; `body` what another
     // replica would need.

@@ -76,15 +76,18 @@ base::result<void> front::admit(const net::request_head& head, visit& v) const {
     v.debug = settings_.debug_header && wants_debug(head);
     auto found = find_route(head.path(), settings_.mount_path);
     if (!found) {
+        auto at = settings_.mount_path + "/mcp";
         return base::fault(
-            base::errc::not_found, "no such endpoint; MCP is served at /mcp and /mcp/{server}", 404
+            base::errc::not_found,
+            "no such endpoint; MCP is served at " + at + " and " + at + "/{server}",
+            404
         );
     }
     v.at = found->at;
     if (auto twice = doubled(head)) {
         return base::fault(
             base::errc::invalid_request,
-            "the header " + std::string(*twice) + " came more than once",
+            "the header " + std::string(*twice) + " came more than once; send it once",
             400
         );
     }

@@ -67,6 +67,7 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
         if (!m->is_request()) continue;
         auto begun = begin(v, host, out, m, number++, http.arrived());
         if (begun) continue;
+        note_refusal_of_message(v, begun.error());
         out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
         );
     }

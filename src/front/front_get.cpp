@@ -112,7 +112,9 @@ aio::task<> front::serve_get(net::exchange& http, visit& v, aio::task<>& rest) {
     if (!host) co_return;
     if (host->gets >= through_.in().sessions.bounds().streams_per_session) {
         auto why = because(
-            429, "this session has as many streams open as limits.streams_per_session allows"
+            429,
+            "this session has as many streams open as limits.streams_per_session allows; end one "
+            "first"
         );
         co_await turn_away(http, v, std::move(why));
         co_return;
@@ -168,7 +170,11 @@ aio::task<> front::serve_rest(
     auto stream = *found;
     if (stream->done() && place->position >= stream->last_position()) {
         v.headers.emplace_back("Allow", "POST, DELETE, OPTIONS");
-        co_await turn_away(http, v, because(405, "that stream has ended and was delivered"));
+        co_await turn_away(
+            http,
+            v,
+            because(405, "that stream has ended and was delivered whole: nothing is left to resume")
+        );
         co_return;
     }
     if (stream->attached()) {
@@ -178,7 +184,9 @@ aio::task<> front::serve_rest(
         co_await stream->wait_detached(aio::clock::now() + std::chrono::seconds(2));
     }
     if (stream->attached()) {
-        co_await turn_away(http, v, because(409, "that stream is being read already"));
+        co_await turn_away(
+            http, v, because(409, "that stream is being read already; end that first")
+        );
         co_return;
     }
     if (standing) through_.listens(*host);

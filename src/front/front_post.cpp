@@ -18,6 +18,16 @@ bool is_modern(const net::request_head& head, const wire::message& m) {
     return by_header || m.meta_protocol_version.present();
 }
 
+// Names the setting, which the listener does not know.
+void explain_body(refusal& why, base::errc code, const net::http_limits& limits) {
+    if (code == base::errc::too_large)
+        why.text = "the body is larger than limits.body allows, " +
+                   std::to_string(limits.max_body_bytes) + " bytes";
+    if (code == base::errc::timeout)
+        why.text = "the body was not whole within timeouts.body, " +
+                   std::to_string(limits.body_timeout.count()) + " ms";
+}
+
 } // namespace
 
 std::shared_ptr<sys::budget::share> front::make_room(const net::request_head& head) {
@@ -46,6 +56,7 @@ aio::task<std::optional<std::string>> front::receive(net::exchange& http, visit&
     if (!body) {
         auto why = because(body.error());
         if (body.error().code == base::errc::timeout) why.status = 408;
+        explain_body(why, body.error().code, settings_.limits);
         co_await turn_away(http, v, std::move(why));
         co_return std::nullopt;
     }
@@ -196,7 +207,11 @@ aio::task<> front::serve_without_session(net::exchange& http, visit v, shared_me
         version ? mcp::parse_revision(*version) : std::optional(mcp::assumed_without_header);
     if (!known) {
         auto id = std::string(m->view(m->id));
-        auto why = because(400, "MCP-Protocol-Version is unknown", std::move(id));
+        auto why = because(
+            400,
+            "MCP-Protocol-Version is unknown; 2024-11-05 to 2025-11-25 are served",
+            std::move(id)
+        );
         co_await turn_away(http, v, std::move(why));
         co_return;
     }

@@ -59,7 +59,7 @@ front::find_session(const net::request_head& head, const visit& v) {
     if (version && !can_be_a_sessions(*version)) {
         return base::fault(
             base::errc::invalid_request,
-            "MCP-Protocol-Version is not one this session can have",
+            "MCP-Protocol-Version is not one this session can have; send what initialize agreed on",
             400
         );
     }

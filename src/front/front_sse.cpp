@@ -104,7 +104,9 @@ aio::task<> front::serve_legacy(net::exchange& http, visit& v, aio::task<>& rest
         co_await serve_sse(http, v, rest);
     } else {
         v.headers.emplace_back("Allow", posts ? "POST, OPTIONS" : "GET, OPTIONS");
-        co_await turn_away(http, v, because(405, "Method Not Allowed"));
+        auto text = posts ? "messages of an HTTP+SSE session come here by POST"
+                          : "an HTTP+SSE session is opened here by GET";
+        co_await turn_away(http, v, because(405, text));
     }
 }
 
@@ -186,6 +188,7 @@ front::accept_sse(visit v, shared_session host, shared_message m, aio::instant a
     if (!fits) {
         auto text = greeting ? "this session was initialized already" : "begin with initialize";
         out->push_final(wire::make_error(m->view(m->id), mcp::code_invalid_request, text));
+        note_refusal_of_message(v, {base::errc::invalid_request, text});
         return nullptr;
     }
     if (greeting) {
@@ -196,6 +199,7 @@ front::accept_sse(visit v, shared_session host, shared_message m, aio::instant a
     auto number = ++host->calls_numbered;
     auto begun = begin(v, std::move(host), out, m, number, arrived);
     if (begun) return std::move(*begun);
+    note_refusal_of_message(v, begun.error());
     out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message));
     return nullptr;
 }

@@ -110,7 +110,10 @@ aio::task<connection::request_state> connection::next_request() {
             auto scanned = scanner_.scan(in_.view());
             if (scanned == head_state::malformed)
                 co_return refuse(
-                    400, "framing", "a line of the request's head does not end with CR LF"
+                    400,
+                    "framing",
+                    "a line of the request's head does not end with CR LF: plain HTTP is spoken "
+                    "here"
                 );
             auto known = scanned == head_state::complete ? scanner_.size() : in_.size();
             if (known > core_.limits.max_header_bytes)

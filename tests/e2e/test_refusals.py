@@ -1,11 +1,13 @@
 """What a request that is turned away leaves behind: one log line, one metric, and words for who debugs."""
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from fake.host import Wire
 from fake.sse_host import SseHost
-from kit import http, key
+from kit import R1, R2, http, key
 from lib.procs import wait_until
 
 GOOD, BAD = 'sk-good-CANARY', 'sk-bad-CANARY'
@@ -148,12 +150,62 @@ def test_a_flood_cannot_fill_the_log_and_is_counted(gateways, up):
     assert sum(line.get('left_out', 1) for line in said) == 40
 
 
+def test_each_refusal_says_what_to_do(gateways, up, hosts):
+    gateway = gateways({'up': http(up)}, timeouts={'body': '300ms'}, limits={'streams_per_session': 1},
+                       public_url='https://gw.example/tools')
+    host = hosts(gateway.server_url('up')).open()
+    ping = host.text('ping')
+    said = lambda answer: (answer.status, json.loads(answer.body())['error']['message'])  # noqa: E731
+    post = lambda *replace, body=ping: said(host.send('POST', body, replace=list(replace)))  # noqa: E731
+    listens = host.listen()
+    for (status, text), wanted, words in (
+            (said(host.send('PUT', ping)), 405, 'POST, GET and DELETE'),
+            (said(host.send('POST', ping, path='/mcp/sse')), 405, 'by GET'),
+            (said(host.send('POST', ping, path='/nowhere')), 404, '/tools/mcp/{server}'),
+            (post(('Content-Length', str(5 << 20)), body='"x'), 413, 'limits.body allows, 4194304'),
+            (post(('Content-Length', '99')), 408, 'timeouts.body, 300'),
+            (post(('MCP-Protocol-Version', '2026-13-32')), 400, 'what initialize agreed on'),
+            (post(('MCP-Protocol-Version', 'x'), ('Mcp-Session-Id', None)), 400, '2025-11-25'),
+            (said(host.send('GET', None, replace=[('Accept', 'text/event-stream')])), 429, 'end one first')):
+        assert status == wanted and words in text, (status, text)
+    listens.close()
+
+
 def test_too_many_calls_are_logged_as_that(gateways, up, hosts):
     gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
     host = hosts(gateway.server_url('up')).open()
     host.start_call('stall')
     up.wait_seen(tool='stall')
     assert host.call('echo').status == 429
+    assert [(line['status'], line['reason']) for line in refused(gateway, 1)] == [(429, 'too_many')]
+
+
+def test_what_is_measured_is_described(gateway, alice):
+    alice().open().call('shout').result()
+    described = (Path(__file__).resolve().parents[2] / 'docs/metrics.md').read_text()
+    names = {re.sub('_(bucket|sum|count)$', '', name.split('{')[0]) for name in gateway.metrics()}
+    assert len(names) > 20
+    assert [name for name in sorted(names) if '`%s' % name not in described] == []
+
+
+def test_what_is_refused_on_a_stream_is_logged_too(gateways, up):
+    gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
+    host = SseHost(gateway.server_url('up') + '/sse').connect()
+    assert 'begin with initialize' in host.do(host.text('tools/list'))
+    host.do(host.text('initialize', {'protocolVersion': R1, 'capabilities': {}, 'clientInfo': {'name': 'x', 'version': '1'}}))
+    host.accepted(host.text('tools/call', {'name': 'stall', 'arguments': {}}))
+    up.wait_seen(tool='stall')
+    assert '"error"' in host.do(host.text('tools/list'))
+    wanted = [(400, 'invalid_request', '/mcp/up'), (429, 'too_many', '/mcp/up')]
+    assert [(line['status'], line['reason'], line['endpoint']) for line in refused(gateway, 2)] == wanted
+    host.close()
+
+
+def test_a_batch_with_too_many_calls_is_logged_too(gateways, up, hosts):
+    gateway = gateways({'up': http(up)}, limits={'calls_per_session': 1})
+    host = hosts(gateway.server_url('up'), revision=R2).open()
+    both = '[%s,%s]' % tuple(host.text('tools/call', {'name': 'echo', 'arguments': {}}) for _ in range(2))
+    assert host.post(both).status == 200
     assert [(line['status'], line['reason']) for line in refused(gateway, 1)] == [(429, 'too_many')]
 
 

@@ -268,40 +268,6 @@ TEST_CASE("a handler that never answers yields 500") {
     });
 }
 
-TEST_CASE("what never reaches the handler is told to whoever wants to know") {
-    auto limits = small_limits();
-    limits.max_connections = 1;
-    house h(limits, echo);
-    std::vector<std::string> told;
-    h.server.on_turned_away([&](const turned_away& what) {
-        CHECK(what.peer == "127.0.0.1");
-        CHECK(!what.text.empty());
-        told.push_back(std::to_string(what.status) + " " + std::string(what.reason));
-    });
-    h.run([&](house& h) -> aio::task<> {
-        co_await ask(h, "GET / HTTP/1.1\nHost: a\n\n");
-        co_await ask(h, "GET / HTTP/1.1\r\n\r\n");
-        co_await ask(h, "GET / HTTP/1.1\r\nX: " + std::string(2000, 'h'));
-        co_await ask(h, "GET / HTTP/1.1\r\nHost");
-        co_await ask(h, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); // served
-        raw_peer first(h.loop);
-        co_await first.connect(h.server.port());
-        co_await first.send(post("x"));
-        co_await first.read_until("/mcp x");
-        co_await ask(h, "");
-    });
-    CHECK(
-        told ==
-        std::vector<std::string>{
-            "400 framing",
-            "400 framing",
-            "431 headers_too_large",
-            "408 timeout",
-            "503 too_many_connections"
-        }
-    );
-}
-
 TEST_CASE("connections over the limit are told 503") {
     http_limits limits;
     limits.max_connections = 1;
