@@ -107,7 +107,7 @@ aio::task<> peer_door::let_in(net::exchange& http, peer_verdict known) {
     }
     auto body = co_await http.read_body();
     if (!body) {
-        auto why = body.error();
+        const auto& why = body.error();
         int status = why.code == base::errc::too_large ? 413 : 400;
         meters_.peer_refused("body");
         if (why.code != base::errc::closed)
