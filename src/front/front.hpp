@@ -101,6 +101,9 @@ private:
     session_of(net::exchange& http, visit& v, std::string id, std::string body);
     aio::task<shared_session>
     adopt(net::exchange& http, visit& v, std::string token, std::string id, std::string body);
+    aio::task<shared_session> at_home(
+        net::exchange& http, const visit& v, shared_session host, std::string id, std::string body
+    );
     aio::task<bool> serve_at_home(
         net::exchange& http,
         const visit& v,
@@ -109,6 +112,7 @@ private:
         std::string body
     );
     bool serves(const session::session& host, const visit& v) const;
+    bool may_be_elsewhere(const session::session& host, const visit& v) const;
     // Gives a notification or a response to whom it is for, here or on another replica.
     aio::task<base::result<void>>
     hand_over(const net::request_head& head, const visit& v, shared_session host, shared_message m);
