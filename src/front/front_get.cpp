@@ -85,7 +85,7 @@ aio::task<> front::serve_standing(net::exchange& http, visit v, shared_session h
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     auto from = (*standing)->next_unsent() - 1;
     co_await serve_events(http, host, *standing, from, std::move(rules));
-    gateway::leave_standing(host);
+    gateway::leave_standing(in, host);
 }
 
 // The rest of a stream whose connection broke, from the event after that id.
@@ -129,7 +129,7 @@ front::serve_rest(net::exchange& http, visit v, shared_session host, std::string
     if (standing) through_.listens(*host);
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     co_await serve_events(http, host, stream, place->position, std::move(rules));
-    if (standing) gateway::leave_standing(host);
+    if (standing) gateway::leave_standing(through_.in(), host);
 }
 
 } // namespace sluice::front

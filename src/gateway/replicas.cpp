@@ -16,6 +16,7 @@ constexpr std::size_t most_sightings = 256;
 // How long another replica may take to notice that the store is back, whatever the lease: the
 // longest pause between its attempts to connect, and one turn of its renewal.
 constexpr auto all_are_back = std::chrono::milliseconds(2'500);
+constexpr auto give_back_again = std::chrono::seconds(1);
 constexpr std::string_view roster = "replicas";
 
 } // namespace
@@ -43,6 +44,26 @@ aio::task<> replicas::list_anew(std::string before) {
     [[maybe_unused]] auto left = co_await store_.leave(std::string(roster), std::move(before));
     [[maybe_unused]] auto on =
         co_await store_.enlist(std::string(roster), member(), from_.lease, 0);
+}
+
+void replicas::give_back(std::string record, std::string field) {
+    giving_back_[{record, field}] = ++turns_;
+    auto job = give_back_until(std::move(record), std::move(field), turns_);
+    keeper_.spawn(std::move(job));
+}
+
+aio::task<> replicas::give_back_until(std::string record, std::string field, std::uint64_t turn) {
+    co_await aio::keep_running_when_cancelled();
+    auto wanted = [&] {
+        auto it = giving_back_.find({record, field});
+        return it != giving_back_.end() && it->second == turn;
+    };
+    while (wanted()) {
+        auto gone = co_await store_.set_if(record, field, self_, std::string());
+        if (gone || keeper_.stopping()) break;
+        co_await aio::pause(give_back_again);
+    }
+    if (wanted()) giving_back_.erase({record, field});
 }
 
 void replicas::start() {
@@ -153,10 +174,9 @@ aio::task<base::result<std::vector<replica>>> replicas::others() {
 aio::task<base::result<bool>> replicas::all_run(std::string configuration) {
     auto all = co_await others();
     if (!all) co_return all.error();
-    co_return runs_ == configuration &&
-        std::all_of(all->begin(), all->end(), [&](const auto& one) {
-            return one.runs == configuration;
-        });
+    co_return runs_ == configuration&& std::all_of(all->begin(), all->end(), [&](const auto& one) {
+        return one.runs == configuration;
+    });
 }
 
 aio::duration replicas::settling() const {

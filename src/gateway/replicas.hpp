@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::gateway {
@@ -52,6 +53,12 @@ public:
     aio::task<base::result<std::vector<replica>>> others();
     // Whether every live replica has that configuration in force.
     aio::task<base::result<bool>> all_run(std::string configuration);
+    // Empties a field that holds our id: tried until the store has heard it, or it is claimed here
+    // again. Not waited for.
+    void give_back(std::string record, std::string field);
+    void claims_again(const std::string& record, const std::string& field) {
+        giving_back_.erase({record, field});
+    }
     // The store has been up for a whole lease, and for as long as anybody needs to notice it: what
     // is not in it by now will not come.
     bool store_is_settled() const;
@@ -68,6 +75,7 @@ private:
 
     aio::task<> keep_lease();
     aio::task<bool> renew();
+    aio::task<> give_back_until(std::string record, std::string field, std::uint64_t turn);
     aio::task<> list_anew(std::string before);
     std::string member() const { return self_ + " " + from_.address + " " + runs_; }
     aio::duration settling() const; // how long after its return the store is not yet complete
@@ -84,6 +92,8 @@ private:
     bool away_ = false;   // the last renewal failed
     aio::instant back_{}; // when one succeeded again
     std::map<std::string, sighting, std::less<>> seen_;
+    std::map<std::pair<std::string, std::string>, std::uint64_t> giving_back_;
+    std::uint64_t turns_ = 0;
     aio::nursery keeper_;
 };
 
