@@ -169,7 +169,8 @@ TEST_SUITE("store:outage") {
                     on.server.ask({"DEL", "sluice:l"});
                     auto opened = co_await s.open_log("l", "me", fields(), 60s);
                     good(opened);
-                    auto put = co_await s.append(write("l", 1, {"one", "two", "three"}));
+                    auto three = write("l", 1, {"one", "two", "three"});
+                    auto put = co_await s.append(std::move(three));
                     CHECK(good(put) == 3);
                     on.server.ask(
                         {"HSET", "sluice:l", "last", last, "first", first, "count", "9e99"}
