@@ -222,6 +222,11 @@ constexpr std::array rows{
     row{"timeouts.session_idle",
         [](draft& d) -> slot { return duration_slot{&d.out.session.idle_ttl}; },
         "A session without request, call or stream ends after it."},
+    row{"timeouts.session_max_age",
+        [](draft& d) -> slot {
+            return duration_slot{&d.out.session.max_age, std::chrono::milliseconds(0)};
+        },
+        "A session ends so long after its initialize, also when it is in use; 0 for never."},
     row{"timeouts.resume",
         [](draft& d) -> slot { return duration_slot{&d.out.session.resume_window}; },
         "How long a stream's events are kept for a host that comes back."},

@@ -5,7 +5,6 @@
 #include "app/config.hpp"
 #include "app/config_checks.hpp"
 #include "app/runtime.hpp"
-#include "gateway/renewal.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
@@ -19,6 +18,10 @@ namespace {
 
 constexpr auto look_every = std::chrono::milliseconds(500);
 constexpr auto old_looked_at = std::chrono::milliseconds(100);
+constexpr auto others_looked_at = std::chrono::milliseconds(200);
+// How long a reload of one replica after another may take: a ConfigMap reaches the pods within the
+// kubelet's period and the age of its cache, a minute each.
+constexpr auto longest_roll = std::chrono::minutes(3);
 
 // Which file stands at the path, and since when. Links are followed: a ConfigMap of Kubernetes
 // changes by one that is replaced.
@@ -128,16 +131,66 @@ void runtime::replace(std::shared_ptr<generation> made) {
         {before->walk, before->in, before->keys}, {newest_->walk, newest_->in, newest_->keys}
     );
     newest_->walk.learn_peers();
+    announce_configuration();
     sys::log_line(sys::log_level::info, "reload")
         .field("outcome", "ok")
         .field("servers_opened", static_cast<std::uint64_t>(fresh))
         .field("servers_left", static_cast<std::uint64_t>(gone))
         .field("sessions_told", sessions.told)
+        .field("sessions_to_tell", sessions.to_tell.size())
         .field("sessions_ended", sessions.ended);
+    if (!sessions.to_tell.empty()) {
+        auto telling = tell_all(newest_, std::move(sessions.to_tell), configuration_mark());
+        chores_.spawn(std::move(telling));
+    }
     old_.push_back(std::move(before));
     if (old_.size() > 1) return; // somebody waits for the others already
     auto job = close_old();
     chores_.spawn(std::move(job));
+}
+
+// The same word on every replica with this configuration, which does not help to guess a credential
+// in it. Empty while the salt is not known.
+std::string runtime::configuration_mark() const {
+    if (!ids_.can_seal()) return {};
+    auto text = newest_->from.registry_digest;
+    for (const auto& one : newest_->in.servers)
+        text += one->made_from;
+    return ids_.sign(sys::purpose::peer, text);
+}
+
+void runtime::announce_configuration() {
+    replicas_.now_runs(configuration_mark());
+}
+
+// A host that is told asks again, and any replica may answer: it is told when none has the old
+// lists any more. Each replica comes here, and the first of them tells.
+aio::task<> runtime::tell_all(
+    std::shared_ptr<generation> with, std::vector<gateway::changed> whom, std::string mark
+) {
+    co_await aio::keep_running_when_cancelled();
+    auto until = aio::clock::now() + longest_roll;
+    auto waits = [&] {
+        return newest_ == with && !chores_.stopping() && aio::clock::now() < until;
+    };
+    while (waits()) {
+        auto all = co_await replicas_.all_run(mark);
+        if (all && *all) break;
+        co_await aio::pause(others_looked_at);
+    }
+    std::size_t told = 0;
+    for (auto& one : whom) {
+        for (;;) {
+            if (chores_.stopping()) co_return;
+            auto first = co_await gateway::tell_once(grounds_, one, mark);
+            if (first && *first) ++told;
+            if (first) break;
+            co_await aio::pause(others_looked_at);
+        }
+    }
+    sys::log_line(sys::log_level::info, "reload")
+        .field("outcome", "told")
+        .field("sessions_told", told);
 }
 
 aio::task<> runtime::close_old() {

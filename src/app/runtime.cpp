@@ -217,6 +217,7 @@ base::result<void> runtime::start() {
     auto reachable = listen_to_peers();
     if (!reachable) return reachable;
     listen_to_store();
+    announce_configuration();
     replicas_.start();
     meters_.on_scrape([this] {
         auto all =
@@ -266,6 +267,7 @@ aio::task<> runtime::share_salt() {
             std::vector<base::secret> salts;
             salts.emplace_back(mine);
             ids_ = sys::sealer(salts);
+            announce_configuration();
         }
         if (other) [[maybe_unused]]
             auto kept = co_await store_->keep("salt", life);

@@ -14,6 +14,7 @@
 #include "front/front.hpp"
 #include "front/peer_door.hpp"
 #include "front/peers.hpp"
+#include "gateway/renewal.hpp"
 #include "gateway/replicas.hpp"
 #include "net/child.hpp"
 #include "net/http_server.hpp"
@@ -55,6 +56,11 @@ private:
     // reload.cpp
     base::result<void> take_over(settings now);
     void replace(std::shared_ptr<generation> made);
+    std::string configuration_mark() const;
+    void announce_configuration();
+    aio::task<> tell_all(
+        std::shared_ptr<generation> with, std::vector<gateway::changed> whom, std::string mark
+    );
     void adjust_process(const settings& now);
     std::vector<std::string> keep_fixed(settings& now);
     aio::task<> watch_file();

@@ -109,6 +109,9 @@ private:
     session_of(net::exchange& http, visit& v, std::string id, std::string body);
     aio::task<shared_session>
     adopt(net::exchange& http, visit& v, std::string token, std::string id, std::string body);
+    aio::task<shared_session> at_home(
+        net::exchange& http, const visit& v, shared_session host, std::string id, std::string body
+    );
     aio::task<bool> serve_at_home(
         net::exchange& http,
         const visit& v,
@@ -117,6 +120,7 @@ private:
         std::string body
     );
     bool serves(const session::session& host, const visit& v) const;
+    bool may_be_elsewhere(const session::session& host, const visit& v) const;
     // Gives a notification or a response to whom it is for, here or on another replica. False for
     // an answer that nobody waits for.
     aio::task<base::result<bool>>

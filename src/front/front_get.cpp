@@ -29,12 +29,13 @@ std::optional<event_place> parse_event_id(std::string_view id) {
 class reader {
 public:
     reader(
+        const gateway::grounds& in,
         std::shared_ptr<session::session> host,
         std::shared_ptr<session::stream> from,
         std::uint64_t after,
         bool announced // to all replicas
     )
-        : host_(std::move(host)), from_(std::move(from)), announced_(announced) {
+        : in_(in), host_(std::move(host)), from_(std::move(from)), announced_(announced) {
         if (announced_) gateway::announce_reader(*host_, from_->handle(), true);
         from_->attach(after);
         ++host_->gets;
@@ -49,11 +50,13 @@ public:
         if (announced_) gateway::announce_reader(*host_, from_->handle(), false);
     }
 
+    const gateway::grounds& in() const { return in_; }
     const std::shared_ptr<session::session>& host() const { return host_; }
     const std::shared_ptr<session::stream>& stream() const { return from_; }
     bool standing() const { return from_->handle() == session::standing_handle; }
 
 private:
+    const gateway::grounds& in_;
     std::shared_ptr<session::session> host_;
     std::shared_ptr<session::stream> from_;
     bool announced_;
@@ -62,10 +65,11 @@ using sole_reader = std::unique_ptr<reader>;
 
 // Ends the reading; the standing stream is given back after.
 void leave(sole_reader held) {
+    const auto& in = held->in();
     auto host = held->host();
     bool standing = held->standing();
     held.reset();
-    if (standing) gateway::leave_standing(host);
+    if (standing) gateway::leave_standing(in, host);
 }
 
 // What a GET is while it waits, all else having ended.
@@ -141,7 +145,7 @@ front::serve_standing(net::exchange& http, visit& v, shared_session host, aio::t
     through_.listens(*host);
     auto from = (*standing)->next_unsent() - 1;
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
-    auto held = std::make_unique<reader>(std::move(host), std::move(*standing), from, false);
+    auto held = std::make_unique<reader>(in, std::move(host), std::move(*standing), from, false);
     co_await begin_reading(http, std::move(held), from, std::move(rules), rest);
 }
 
@@ -193,7 +197,7 @@ aio::task<> front::serve_rest(
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     // A position ahead of the log means "from the end", also in the id that is given back.
     auto after = std::min(place->position, stream->last_position());
-    auto held = std::make_unique<reader>(std::move(host), std::move(stream), after, true);
+    auto held = std::make_unique<reader>(through_.in(), std::move(host), std::move(stream), after, true);
     co_await begin_reading(http, std::move(held), after, std::move(rules), rest);
 }
 

@@ -78,14 +78,50 @@ bool front::serves(const session::session& host, const visit& v) const {
 aio::task<front::shared_session>
 front::session_of(net::exchange& http, visit& v, std::string id, std::string body) {
     auto host = find_session(http.head(), v);
-    if (host && *host) co_return std::move(*host);
     if (!host) {
         co_await turn_away(http, v, because(host.error(), std::move(id)));
         co_return nullptr;
     }
-    std::string token(http.head().headers.get("mcp-session-id").value_or(""));
-    auto adopted = co_await adopt(http, v, std::move(token), std::move(id), std::move(body));
-    co_return adopted;
+    auto found = std::move(*host);
+    if (!found) {
+        std::string token(http.head().headers.get("mcp-session-id").value_or(""));
+        found = co_await adopt(http, v, std::move(token), id, body);
+    }
+    if (!found || !may_be_elsewhere(*found, v)) co_return found;
+    auto here = co_await at_home(http, v, std::move(found), std::move(id), std::move(body));
+    co_return here;
+}
+
+// What lives in one replica only may have come to it by a reload: then it has no home yet, or got
+// one elsewhere while there was a copy of it here.
+bool front::may_be_elsewhere(const session::session& host, const visit& v) const {
+    if (!host.is_kept() || v.forwarded) return false;
+    const auto& home = host.who().home;
+    return home.empty() ? through_.lives_here_only(v.where) : !through_.in().replicas.is_me(home);
+}
+
+// The first that needs a home gives it one. A copy that is here meanwhile ends what it began.
+aio::task<front::shared_session> front::at_home(
+    net::exchange& http, const visit& v, shared_session host, std::string id, std::string body
+) {
+    auto& in = through_.in();
+    auto record = session::records::record_key(host->who().key);
+    for (;;) {
+        auto other = co_await host->kept()->store().set_new(record, "home", in.replicas.self());
+        if (!other) {
+            bool gone = other.error().code == base::errc::not_found;
+            auto why = gone ? because(no_such_session(v.at), std::move(id))
+                            : because_away(other.error(), std::move(id));
+            co_await turn_away(http, v, std::move(why));
+            co_return nullptr;
+        }
+        host->settle_at(other->value_or(in.replicas.self()));
+        if (in.replicas.is_me(host->who().home)) co_return host;
+        session::registry::adopted where;
+        where.home = host->who().home;
+        auto moved = co_await serve_at_home(http, v, std::move(where), host->who().id, body);
+        if (!moved) co_return nullptr;
+    }
 }
 
 // True when the session has no home any more and this replica has become it; else the host has its

@@ -1,30 +1,10 @@
 #include "gateway/ask_page.hpp"
 
 #include "catalog/listing.hpp"
-#include "gateway/page_cache.hpp"
 
 #include <iterator>
 
 namespace sluice::gateway {
-
-namespace {
-
-// Ends a flight whatever becomes of who leads it.
-class leading {
-public:
-    leading(page_cache& cache, std::string key, std::size_t server)
-        : cache_(cache), key_(std::move(key)), flight_(cache.begin(key_, server)) {}
-    ~leading() { cache_.end(key_, flight_); }
-    leading(const leading&) = delete;
-    leading& operator=(const leading&) = delete;
-
-    void got(const wire::message& answer) { flight_->got = answer; }
-
-private:
-    page_cache& cache_;
-    std::string key_;
-    page_cache::shared_flight flight_;
-};
 
 aio::task<> wait_for(page_cache::shared_flight flight, shared_operation op, aio::instant until) {
     flight->waiting.emplace_back(op->host->get_executor());
@@ -36,6 +16,8 @@ aio::task<> wait_for(page_cache::shared_flight flight, shared_operation op, aio:
     op->waited += aio::clock::now() - began;
     flight->waiting.erase(place);
 }
+
+namespace {
 
 bool is_page(const operation& op, const wire::message& answer) {
     if (answer.kind != wire::message_kind::result) return false;

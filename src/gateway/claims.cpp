@@ -12,6 +12,7 @@ aio::task<base::result<claimed>>
 claim(const grounds& in, const session::session& host, std::string field, bool from_anyone) {
     auto& store = host.kept()->store();
     auto record = session::records::record_key(host.who().key);
+    in.replicas.claims_again(record, field);
     claimed out;
     // Who has it may let go between the look and the taking: then it is looked at once more.
     for (int attempt = 0; attempt < attempts && !out.mine; ++attempt) {
@@ -29,6 +30,10 @@ claim(const grounds& in, const session::session& host, std::string field, bool f
     }
     if (out.mine) out.holder.clear();
     co_return out;
+}
+
+void unclaim(const grounds& in, const session::session& host, std::string field) {
+    in.replicas.give_back(session::records::record_key(host.who().key), std::move(field));
 }
 
 } // namespace sluice::gateway

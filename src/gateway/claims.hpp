@@ -21,4 +21,7 @@ struct claimed {
 aio::task<base::result<claimed>>
 claim(const grounds& in, const session::session& host, std::string field, bool from_anyone);
 
+// Lets go of it; in the background, for as long as the store is away.
+void unclaim(const grounds& in, const session::session& host, std::string field);
+
 } // namespace sluice::gateway

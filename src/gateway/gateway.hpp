@@ -43,6 +43,9 @@ public:
     // A session that any replica can find. errc::unreachable when the store is away.
     aio::task<base::result<std::shared_ptr<session::session>>> open_session(session::identity who);
 
+    // Whether a session there has something that cannot leave its replica, and so needs a home.
+    bool lives_here_only(const catalog::scope& where) const;
+
     // `initialize`: opens the host's session (and on a single-server endpoint its upstream's).
     aio::task<hello> greet(
         std::shared_ptr<const wire::message> message,
@@ -92,7 +95,6 @@ public:
 private:
     aio::task<> run(shared_operation op);
     aio::task<> walk(shared_operation op);
-    bool lives_here_only(const catalog::scope& where) const;
     // Learns in the background what a server is to those who come so; once.
     void meet(std::size_t server, upstream::open_request request);
     aio::task<>

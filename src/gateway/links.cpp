@@ -1,5 +1,6 @@
 #include "gateway/links.hpp"
 
+#include "gateway/claims.hpp"
 #include "wire/json.hpp"
 
 #include <algorithm>
@@ -76,8 +77,11 @@ aio::task<> session_links::open_for_all(shared_slot s) {
         s->link = *opened;
         if (s->ear) s->link->add_listener(s->ear);
         s->declares = request_for(*s).capabilities != "{}";
-        if (worth_listening(*s)) open_standing(s);
-        if (!s->subscriptions.empty()) chores_.spawn(subscribe_again(s, false));
+        bool again = is_kept(*s->of) ? s->replaces : !s->subscriptions.empty();
+        bool listens = worth_listening(*s);
+        s->replaces = s->replaces && listens;
+        if (listens) open_standing(s);
+        if (again) chores_.spawn(subscribe_again(s, false));
     } else if (!opened) {
         s->last = opened.error();
     }
@@ -155,7 +159,7 @@ aio::task<> session_links::close_here(bool for_all) {
         }
         bool goes_on = !for_all && !s->handle.empty();
         auto link = goes_on ? s->link : std::move(s->link);
-        if (goes_on && s->claims_standing) each.spawn(release_standing(s));
+        if (goes_on && s->claims_standing) unclaim(in_, host_, field_of("get", *s->of));
         if (link && !goes_on) each.spawn(close_link(std::move(link)));
     }
     co_await each.join();
@@ -202,7 +206,7 @@ aio::task<> session_links::leave(shared_slot s) {
     }
     bool kept = !s->handle.empty();
     bool gone = std::find(in_.newest.begin(), in_.newest.end(), s->of) == in_.newest.end();
-    if (kept && s->claims_standing) co_await release_standing(s);
+    if (kept && s->claims_standing) unclaim(in_, host_, field_of("get", *s->of));
     if (kept && gone) co_return;
     if (kept) co_await host_.forget_in_record(field_of("up", *s->of));
     auto link = std::move(s->link);

@@ -64,6 +64,8 @@ public:
     void subscribing(const shared_served& server, const std::string& uri);
     void subscribed(const shared_served& server, const std::string& uri, bool done);
     shared_served subscribed_at(const std::string& uri) const; // null = nowhere
+    // Whichever replica subscribed: nobody does so again.
+    void unsubscribing(const shared_served& server, const std::string& uri);
     // Forgets one; false when other sessions keep the shared upstream's own subscription alive.
     bool unsubscribed(const shared_served& server, const std::string& uri);
     bool asked_for_updates(const served& server, const std::string& uri, bool shared) const;
@@ -92,6 +94,7 @@ private:
         std::string handle;                  // of the link, as the record has it; empty = not there
         bool claims_standing = false;
         bool claiming = false;
+        bool replaces = false; // the link is a new one, in the place of one that the record had
         bool declares = false; // capabilities that let it ask the host
         std::shared_ptr<hearing> ear;
         std::shared_ptr<const net::fields> headers; // of the request that opened it
@@ -119,11 +122,16 @@ private:
     aio::task<base::result<shared_link>> open_kept(shared_slot s);
     aio::task<base::result<shared_link>> publish(shared_slot s, shared_link made);
     aio::task<> publish_again(shared_slot s);
+    void stands_in_its_place(const shared_slot& s);
+    std::string subscription_field(const served& server, std::string_view uri) const;
+    void keep_subscription(const slot& s, const std::string& uri);
+    aio::task<> take_up(shared_served server);
+    aio::task<std::vector<std::string>> subscribed_anywhere(shared_slot s);
+    aio::task<> tell_all_updated(shared_slot s);
     void open_standing(const shared_slot& s);
     aio::task<> claim_standing(shared_slot s);
     aio::task<> take_up_all();
-    aio::task<> outwait(std::string holder);
-    aio::task<> release_standing(shared_slot s);
+    aio::task<> outwait(shared_slot s, std::string holder);
     aio::task<> close_here(bool for_all);
     static aio::task<> close_link(shared_link link);
     aio::task<> wait_for_others(const state::fields& record);
@@ -138,6 +146,7 @@ private:
     void remember_permission(slot& s) const;
     aio::task<> leave_level(shared_slot s);
     aio::task<> subscribe_again(shared_slot s, bool level_too);
+    static std::vector<std::string> subscribed_here(const slot& s);
     aio::task<> open_again(shared_slot s);
     aio::task<> send_later(std::string method);
     aio::task<> leave_shared(shared_slot s);

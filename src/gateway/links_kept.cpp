@@ -18,6 +18,9 @@ constexpr auto others_call_off = std::chrono::milliseconds(500);
 constexpr auto last_calls = std::chrono::minutes(1);
 // How often a replica that would listen asks whether the one that does still wants to.
 constexpr auto claim_again = std::chrono::seconds(30);
+// What the record takes of a session's subscriptions; any more are known to one replica alone.
+constexpr std::size_t most_subscriptions = 1'000;
+constexpr std::size_t longest_uri = 8 * 1024;
 
 } // namespace
 
@@ -48,11 +51,14 @@ aio::task<base::result<shared_link>> session_links::open_kept(shared_slot s) {
         auto adopted = co_await s->of->server->open(std::move(request));
         if (adopted) {
             s->handle = std::move(**known);
+            s->claims_standing = false; // that was for the one before
+            s->replaces = false;
             in_.known.learn(from, (*adopted)->peer());
             ++in_.numbers.adopted_upstreams;
             co_return adopted;
         }
     }
+    s->replaces = known && known->has_value();
     auto opened = co_await open_one(s);
     // Where the store is away the session serves this replica alone, until it is opened again.
     if (!opened || !known) co_return opened;
@@ -85,6 +91,8 @@ aio::task<base::result<shared_link>> session_links::publish(shared_slot s, share
         co_return made;
     }
     co_await made->close();
+    s->replaces = false;
+    s->claims_standing = false;
     auto request = request_for(*s);
     request.adopt = **other;
     auto adopted = co_await s->of->server->open(std::move(request));
@@ -102,21 +110,70 @@ aio::task<> session_links::publish_again(shared_slot s) {
     auto field = field_of("up", *s->of);
     auto handle = link->handle();
     if (s->handle.empty()) { // it was opened while the store was away
-        [[maybe_unused]] auto stands = co_await publish(s, link);
+        auto stands = co_await publish(s, link);
+        if (stands && *stands == link) {
+            co_await subscribe_again(s, true);
+        } else if (s->link == link) {
+            s->link.reset(); // the next that needs it takes up the other
+            s->handle.clear();
+        }
         co_return;
     }
     auto replaced = co_await store.set_if(key, field, s->handle, handle);
-    if (!replaced) co_return;
-    if (*replaced) {
-        s->handle = std::move(handle);
+    if (!replaced || *replaced) {
+        if (replaced) s->handle = std::move(handle);
+        stands_in_its_place(s);
+        co_await subscribe_again(s, true);
         co_return;
     }
     // Another replica was quicker: its session is the one; calls under way in this one may end.
-    if (s->link == link) s->link.reset();
+    if (s->link == link) {
+        bool listens = s->claims_standing || worth_listening(*s);
+        s->link.reset();
+        if (listens) chores_.spawn(take_up(s->of));
+    }
     auto until = aio::clock::now() + last_calls;
     while (link.use_count() > 1 && !closing_ && aio::clock::now() < until)
         co_await aio::pause(std::chrono::milliseconds(100));
     co_await link->close();
+}
+
+// Who listened to the one before hears nothing any more: this replica listens now.
+void session_links::stands_in_its_place(const shared_slot& s) {
+    s->claims_standing = false;
+    s->replaces = s->link && s->link->usable() && worth_listening(*s);
+    if (s->replaces) open_standing(s);
+}
+
+std::string session_links::subscription_field(const served& server, std::string_view uri) const {
+    auto field = field_of("sub", server).append(":");
+    return field.append(base::hex(sys::sha256(uri)), 0, 24);
+}
+
+// Whoever opens the upstream session anew subscribes to it again.
+void session_links::keep_subscription(const slot& s, const std::string& uri) {
+    if (s.subscriptions.size() > most_subscriptions || uri.size() > longest_uri) return;
+    state::fields values;
+    values.emplace_back(subscription_field(*s.of, uri), uri);
+    chores_.spawn(host_.write_in_record(std::move(values)));
+}
+
+void session_links::unsubscribing(const shared_served& server, const std::string& uri) {
+    if (!is_kept(*server) || closing_) return;
+    chores_.spawn(host_.forget_in_record(subscription_field(*server, uri)));
+}
+
+aio::task<std::vector<std::string>> session_links::subscribed_anywhere(shared_slot s) {
+    if (!is_kept(*s->of)) co_return subscribed_here(*s);
+    auto key = session::records::record_key(host_.who().key);
+    auto record = co_await in_.sessions.kept()->store().read(std::move(key));
+    if (!record || !*record) co_return subscribed_here(*s); // as far as this replica knows
+    auto prefix = field_of("sub", *s->of) + ":";
+    std::vector<std::string> uris;
+    for (auto& [name, value] : **record) {
+        if (name.starts_with(prefix)) uris.push_back(std::move(value));
+    }
+    co_return uris;
 }
 
 void session_links::open_standing(const shared_slot& s) {
@@ -141,11 +198,16 @@ aio::task<> session_links::take_up_all() {
         bool open = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
             return one.first == field && !one.second.empty();
         });
-        if (!open || closing_ || !in_.permit(host_.who(), *server)) continue;
-        auto until = aio::clock::now() + server->settings().initialize_timeout;
-        // Its own calls will tell what is wrong with it.
-        [[maybe_unused]] auto taken_up = co_await ensure(server, nullptr, until);
+        bool wanted = open && !closing_ && in_.permit(host_.who(), *server);
+        if (wanted) co_await take_up(server);
     }
+}
+
+aio::task<> session_links::take_up(shared_served server) {
+    co_await aio::keep_running_when_cancelled();
+    auto until = aio::clock::now() + server->settings().initialize_timeout;
+    // Its own calls will tell what is wrong with it.
+    [[maybe_unused]] auto taken_up = co_await ensure(std::move(server), nullptr, until);
 }
 
 // One replica listens to an upstream session; when it is gone, the next that would takes over.
@@ -154,35 +216,28 @@ aio::task<> session_links::claim_standing(shared_slot s) {
     if (s->claiming) co_return;
     s->claiming = true;
     while (!closing_ && s->link && s->link->usable()) {
-        auto held = co_await claim(in_, host_, field_of("get", *s->of), false);
+        bool whoever_has_it = std::exchange(s->replaces, false);
+        auto held = co_await claim(in_, host_, field_of("get", *s->of), whoever_has_it);
         s->claims_standing = held && held->mine;
         if (s->claims_standing) break;
         std::string holder;
         if (held) holder = std::move(held->holder);
-        co_await outwait(std::move(holder));
+        co_await outwait(s, std::move(holder));
     }
     s->claiming = false;
     if (s->claims_standing && s->link && s->link->usable() && !closing_) s->link->open_standing();
 }
 
 // Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.
-aio::task<> session_links::outwait(std::string holder) {
+aio::task<> session_links::outwait(shared_slot s, std::string holder) {
     auto until = aio::clock::now() + claim_again;
     auto pace = std::max<aio::duration>(in_.replicas.lease() / 3, std::chrono::milliseconds(200));
-    while (!closing_ && aio::clock::now() < until) {
+    while (!closing_ && !s->replaces && aio::clock::now() < until) {
         co_await aio::pause(pace);
         if (closing_ || holder.empty()) break;
         auto alive = co_await in_.replicas.find(holder);
         if (!alive && alive.error().code == base::errc::not_found) break;
     }
-}
-
-aio::task<> session_links::release_standing(shared_slot s) {
-    co_await aio::keep_running_when_cancelled();
-    auto& store = in_.sessions.kept()->store();
-    auto key = session::records::record_key(host_.who().key);
-    [[maybe_unused]] auto released =
-        co_await store.set_if(key, field_of("get", *s->of), in_.replicas.self(), std::string());
 }
 
 // Other replicas have just heard that the session has ended: their calls are called off upstream

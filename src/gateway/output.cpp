@@ -1,6 +1,7 @@
 #include "gateway/output.hpp"
 
 #include "base/text.hpp"
+#include "gateway/ask_page.hpp"
 #include "gateway/fetch.hpp"
 #include "gateway/relay.hpp"
 #include "mcp/errors.hpp"
@@ -66,12 +67,30 @@ bool is_checkable(const wire::message& answer) {
     return !result.find("task") || result.find("content"); // a task's result comes later
 }
 
+// One reads the list for all who want to know a tool of it at once; who joined looks, and reads on
+// itself where its own tool was not among what was read.
+aio::task<> learn_tool(house& in, shared_operation op, std::size_t server, std::string tool) {
+    auto from = viewpoint_of(in, *op, server);
+    auto until = aio::clock::now() + in.names.server(server).list_timeout;
+    auto key = "schemas\n" + std::to_string(from.server) + "\n" + from.as;
+    auto& schemas = in.lists.schemas();
+    while (schemas.find(from, tool) == nullptr && !schemas.knows_all(from)) {
+        auto other = in.cache->under_way(key);
+        if (!other) {
+            leading flight(*in.cache, key, server);
+            co_await read_schemas(in, op, server, tool);
+            co_return;
+        }
+        co_await wait_for(std::move(other), op, until);
+        if (aio::clock::now() >= until || op->call->is_cancelled()) co_return;
+    }
+}
+
 aio::task<std::optional<finding>> examine(
     house& in, shared_operation op, std::size_t server, std::string tool, std::string_view result
 ) {
     auto from = viewpoint_of(in, *op, server);
-    if (in.lists.schemas().find(from, tool) == nullptr && !in.lists.schemas().knows_all(from))
-        co_await read_schemas(in, op, server, tool);
+    co_await learn_tool(in, op, server, tool);
     co_return judge(in.lists.schemas().find(from, tool), result);
 }
 

@@ -69,14 +69,24 @@ void tell_changed(const grounds& in, session::session& host, std::string_view ki
     links_of(in, host).list_changed(std::move(method), std::move(note), nullptr);
 }
 
-bool tell(const grounds& in, session::session& host, const view& before, const view& now) {
-    bool all = before.all != now.all;
-    if (!all && before.tools == now.tools) return false;
-    tell_changed(in, host, "tools");
-    if (!all) return true;
-    tell_changed(in, host, "prompts");
-    tell_changed(in, host, "resources");
-    return true;
+void tell(const grounds& in, const changed& what) {
+    tell_changed(in, *what.host, "tools");
+    if (!what.all) return;
+    tell_changed(in, *what.host, "prompts");
+    tell_changed(in, *what.host, "resources");
+}
+
+// False when somebody was there first.
+aio::task<base::result<bool>>
+be_first(state::store& store, std::string record, std::string configuration) {
+    constexpr const char* field = "told";
+    auto before = co_await store.set_new(record, field, configuration);
+    if (!before) co_return before.error();
+    if (!*before) co_return true;
+    if (**before == configuration) co_return false;
+    // Whoever is quicker tells of the same one, or of one that came later.
+    auto mine = co_await store.set_if(record, field, std::move(**before), configuration);
+    co_return mine;
 }
 
 } // namespace
@@ -96,9 +106,28 @@ renewed renew_sessions(const ruled& before, const ruled& now) {
         if (host->held() != nullptr) links_of(now.in, *host).keep_only(sees.servers);
         auto was = before.keys.known_as(who.principal);
         auto saw = was ? view_of(before, *was, who.scope) : view();
-        if (!who.id.empty() && tell(now.in, *host, saw, sees)) ++count.told;
+        changed what{host, saw.all != sees.all};
+        if (who.id.empty() || (!what.all && saw.tools == sees.tools)) continue;
+        if (host->is_kept()) {
+            count.to_tell.push_back(std::move(what));
+            continue;
+        }
+        tell(now.in, what);
+        ++count.told;
     }
     return count;
+}
+
+aio::task<base::result<bool>>
+tell_once(const grounds& in, changed what, std::string configuration) {
+    if (what.host->is_ending()) co_return false;
+    auto record = session::records::record_key(what.host->who().key);
+    auto& store = what.host->kept()->store();
+    auto first = co_await be_first(store, std::move(record), std::move(configuration));
+    bool ended = !first && first.error().code == base::errc::not_found;
+    if (ended) co_return false;
+    if (first && *first && !what.host->is_ending()) tell(in, what);
+    co_return first;
 }
 
 void close_unused(const grounds& in) {

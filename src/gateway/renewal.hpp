@@ -14,12 +14,24 @@ struct ruled {
     const policy::keyring& keys;
 };
 
+// A session whose lists the configuration has changed: all of them, or those of tools alone.
+struct changed {
+    std::shared_ptr<session::session> host;
+    bool all = false;
+};
+
 struct renewed {
     std::size_t ended = 0; // sessions
     std::size_t told = 0;
+    std::vector<changed> to_tell; // those that other replicas may know, too
 };
 
+// Sessions that only this replica knows are told at once.
 renewed renew_sessions(const ruled& before, const ruled& now);
+
+// Tells the host, unless another replica has done so for that configuration (a word that all of
+// them give it). errc::unreachable, or another fault of the store, when it is to be tried again.
+aio::task<base::result<bool>> tell_once(const grounds& in, changed what, std::string configuration);
 
 // When nothing runs under an older configuration any more: sessions close what they may not use.
 void close_unused(const grounds& in);

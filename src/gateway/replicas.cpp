@@ -1,6 +1,7 @@
 #include "gateway/replicas.hpp"
 
 #include "aio/within.hpp"
+#include "base/text.hpp"
 #include "sys/log.hpp"
 #include "sys/random.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::size_t most_sightings = 256;
 // How long another replica may take to notice that the store is back, whatever the lease: the
 // longest pause between its attempts to connect, and one turn of its renewal.
 constexpr auto all_are_back = std::chrono::milliseconds(2'500);
+constexpr auto give_back_again = std::chrono::seconds(1);
 constexpr std::string_view roster = "replicas";
 
 } // namespace
@@ -25,6 +27,43 @@ replicas::replicas(aio::loop& loop, state::store& store, peer_settings from)
 
 bool replicas::holds_lease() const {
     return alone() || (leased_ && aio::clock::now() - renewed_ < from_.lease);
+}
+
+void replicas::now_runs(std::string configuration) {
+    if (configuration == runs_) return;
+    auto before = member();
+    runs_ = std::move(configuration);
+    if (alone() || !leased_) return;
+    auto job = list_anew(std::move(before));
+    keeper_.spawn(std::move(job));
+}
+
+// What cannot be said now is said with the next renewal, and what stands there leaves by itself.
+aio::task<> replicas::list_anew(std::string before) {
+    co_await aio::keep_running_when_cancelled();
+    [[maybe_unused]] auto left = co_await store_.leave(std::string(roster), std::move(before));
+    [[maybe_unused]] auto on =
+        co_await store_.enlist(std::string(roster), member(), from_.lease, 0);
+}
+
+void replicas::give_back(std::string record, std::string field) {
+    giving_back_[{record, field}] = ++turns_;
+    auto job = give_back_until(std::move(record), std::move(field), turns_);
+    keeper_.spawn(std::move(job));
+}
+
+aio::task<> replicas::give_back_until(std::string record, std::string field, std::uint64_t turn) {
+    co_await aio::keep_running_when_cancelled();
+    auto wanted = [&] {
+        auto it = giving_back_.find({record, field});
+        return it != giving_back_.end() && it->second == turn;
+    };
+    while (wanted()) {
+        auto gone = co_await store_.set_if(record, field, self_, std::string());
+        if (gone || keeper_.stopping()) break;
+        co_await aio::pause(give_back_again);
+    }
+    if (wanted()) giving_back_.erase({record, field});
 }
 
 void replicas::start() {
@@ -39,7 +78,7 @@ aio::task<> replicas::shut_down() {
     if (alone() || !leased_) co_return;
     leased_ = false;
     auto gone = co_await store_.erase(lease_key(self_));
-    auto left = co_await store_.leave(std::string(roster), self_ + " " + from_.address);
+    auto left = co_await store_.leave(std::string(roster), member());
     if (!gone || !left) {
         sys::log_line(sys::log_level::info, "replica")
             .field("id", self_)
@@ -82,8 +121,7 @@ aio::task<bool> replicas::renew() {
         if (!stands) co_return false;
         leased_ = true;
     }
-    auto member = self_ + " " + from_.address;
-    auto on = co_await store_.enlist(std::string(roster), std::move(member), from_.lease, 0);
+    auto on = co_await store_.enlist(std::string(roster), member(), from_.lease, 0);
     if (!on) co_return false;
     renewed_ = sent;
     co_return true;
@@ -124,13 +162,21 @@ aio::task<base::result<std::vector<replica>>> replicas::others() {
     if (alone()) co_return all;
     auto listed = co_await store_.members(std::string(roster));
     if (!listed) co_return listed.error();
-    for (const auto& member : *listed) {
-        auto space = member.find(' ');
-        if (space == std::string::npos) continue;
-        auto id = member.substr(0, space);
-        if (!is_me(id)) all.push_back({std::move(id), member.substr(space + 1)});
+    for (const auto& one : *listed) {
+        auto words = base::split(one, ' ');
+        if (words.size() < 2 || is_me(words[0])) continue;
+        std::string runs(words.size() > 2 ? words[2] : std::string_view());
+        all.push_back({std::string(words[0]), std::string(words[1]), std::move(runs)});
     }
     co_return all;
+}
+
+aio::task<base::result<bool>> replicas::all_run(std::string configuration) {
+    auto all = co_await others();
+    if (!all) co_return all.error();
+    co_return runs_ == configuration&& std::all_of(all->begin(), all->end(), [&](const auto& one) {
+        return one.runs == configuration;
+    });
 }
 
 aio::duration replicas::settling() const {

@@ -1,8 +1,8 @@
 // The replicas that share the store: this one's lease, and who else lives. A replica is known by an
 // id that is new with every process and stays for its whole life, also when its lease runs out
 // while the store is away. The lease is the key replica:<id>, whose value is the address where
-// peers reach it; all of them are on the roster `replicas` (docs/state.md). With a store that is
-// not shared there is nobody else.
+// peers reach it; all of them are on the roster `replicas`, each with a mark of its configuration
+// (docs/state.md). With a store that is not shared there is nobody else.
 #pragma once
 
 #include "aio/nursery.hpp"
@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::gateway {
@@ -22,6 +23,7 @@ namespace sluice::gateway {
 struct replica {
     std::string id;
     std::string address;
+    std::string runs = {}; // the configuration in force there, as now_runs() was told
 };
 
 class replicas {
@@ -37,6 +39,8 @@ public:
 
     // Before start(): the address may be known only once the listener stands.
     void be_at(std::string address) { from_.address = std::move(address); }
+    // Which configuration is in force here, a word without spaces; said to the others.
+    void now_runs(std::string configuration);
     // Takes the lease and keeps it, in the background.
     void start();
     // Gives the lease back, so that nobody waits for it to run out.
@@ -47,6 +51,14 @@ public:
     aio::task<base::result<std::string>> find(std::string id);
     // Every other live replica. One that was killed stays until its lease is over.
     aio::task<base::result<std::vector<replica>>> others();
+    // Whether every live replica has that configuration in force.
+    aio::task<base::result<bool>> all_run(std::string configuration);
+    // Empties a field that holds our id: tried until the store has heard it, or it is claimed here
+    // again. Not waited for.
+    void give_back(std::string record, std::string field);
+    void claims_again(const std::string& record, const std::string& field) {
+        giving_back_.erase({record, field});
+    }
     // The store has been up for a whole lease, and for as long as anybody needs to notice it: what
     // is not in it by now will not come.
     bool store_is_settled() const;
@@ -63,6 +75,9 @@ private:
 
     aio::task<> keep_lease();
     aio::task<bool> renew();
+    aio::task<> give_back_until(std::string record, std::string field, std::uint64_t turn);
+    aio::task<> list_anew(std::string before);
+    std::string member() const { return self_ + " " + from_.address + " " + runs_; }
     aio::duration settling() const; // how long after its return the store is not yet complete
     bool was_away() const;          // the store, for our own lease, less than that ago
     std::string lease_key(std::string_view id) const { return "replica:" + std::string(id); }
@@ -71,11 +86,14 @@ private:
     state::store& store_;
     peer_settings from_;
     std::string self_;
+    std::string runs_;
     aio::instant renewed_{}; // when the last renewal that succeeded was sent
     bool leased_ = false;
     bool away_ = false;   // the last renewal failed
     aio::instant back_{}; // when one succeeded again
     std::map<std::string, sighting, std::less<>> seen_;
+    std::map<std::pair<std::string, std::string>, std::uint64_t> giving_back_;
+    std::uint64_t turns_ = 0;
     aio::nursery keeper_;
 };
 

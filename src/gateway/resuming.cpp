@@ -101,20 +101,6 @@ private:
     session::session& host_;
 };
 
-// Until it is done: a claim that stays would keep the host from listening anywhere else.
-aio::task<> release_reading(std::shared_ptr<session::session> host, std::string replica) {
-    co_await aio::keep_running_when_cancelled();
-    auto record = session::records::record_key(host->who().key);
-    while (!host->is_ending()) {
-        auto local = host->find_stream(session::standing_handle);
-        if (host->opens_standing || (local && local->attached())) co_return;
-        auto left =
-            co_await host->kept()->store().set_if(record, standing_field, replica, std::string());
-        if (left) co_return;
-        co_await aio::pause(look_every);
-    }
-}
-
 } // namespace
 
 aio::task<base::result<std::shared_ptr<session::stream>>>
@@ -138,19 +124,21 @@ open_standing(house& in, std::shared_ptr<session::session> host, bool by_id) {
     auto position = read && *read ? base::parse_unsigned(**read).value_or(0) : 0;
     if (by_id) position = 0; // the host says where it stands, perhaps further back
     auto copy = co_await open_copy(in, host, standing_handle, position);
-    if (!copy) host->spawn(release_reading(host, in.replicas.self()));
+    if (!copy) unclaim(in, *host, standing_field);
     co_return copy;
 }
 
-void leave_standing(const std::shared_ptr<session::session>& host) {
-    if (!host->is_kept() || host->is_ending()) return;
+void leave_standing(const grounds& in, const std::shared_ptr<session::session>& host) {
+    if (!host->is_kept()) return;
     auto local = host->find_stream(session::standing_handle);
-    if (local) {
+    if (local && !host->is_ending()) {
         state::fields read;
         read.emplace_back("read", std::to_string(local->next_unsent() - 1));
         host->standing_log().set(std::move(read));
     }
-    host->spawn(release_reading(host, host->kept()->replica()));
+    // Another GET may have it here by now.
+    if (host->opens_standing || (local && local->attached())) return;
+    unclaim(in, *host, standing_field);
 }
 
 void announce_reader(const session::session& host, std::string_view handle, bool reads) {

@@ -25,7 +25,7 @@ open_rest(house& in, std::shared_ptr<session::session> host, std::string handle)
 // Give it back with leave_standing when the GET ends.
 aio::task<base::result<std::shared_ptr<session::stream>>>
 open_standing(house& in, std::shared_ptr<session::session> host, bool by_id);
-void leave_standing(const std::shared_ptr<session::session>& host);
+void leave_standing(const grounds& in, const std::shared_ptr<session::session>& host);
 
 // Tells all replicas that this one reads the stream now (others stop), or does no more.
 void announce_reader(const session::session& host, std::string_view handle, bool reads);

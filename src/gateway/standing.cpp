@@ -121,8 +121,9 @@ std::string session_links::level_for(const shared_served& server) {
 
 void session_links::subscribing(const shared_served& server, const std::string& uri) {
     auto s = slot_of(server);
-    s->subscriptions.try_emplace(uri, false);
+    bool fresh = s->subscriptions.try_emplace(uri, false).second;
     if (is_shared(server->settings())) remember_permission(*s);
+    if (fresh && is_kept(*server)) keep_subscription(*s, uri);
     open_standing(s);
 }
 
@@ -137,6 +138,7 @@ void session_links::subscribed(const shared_served& server, const std::string& u
     if (it == s->subscriptions.end() || it->second) return; // an earlier one stands
     if (!done) {
         s->subscriptions.erase(it);
+        unsubscribing(server, uri);
         return;
     }
     it->second = true;
@@ -214,9 +216,20 @@ aio::task<> session_links::send_later(std::string method) {
 void session_links::set_up_again(const shared_served& server) {
     if (closing_) return;
     auto s = slot_of(server);
-    if (is_kept(*server)) chores_.spawn(publish_again(s));
+    if (is_kept(*server)) {
+        chores_.spawn(publish_again(s)); // and then the same, if this one is to stand
+        return;
+    }
     bool nothing = s->subscriptions.empty() && host_.log_level().empty();
     if (!nothing) chores_.spawn(subscribe_again(s, true));
+}
+
+std::vector<std::string> session_links::subscribed_here(const slot& s) {
+    std::vector<std::string> uris;
+    for (const auto& [uri, sure] : s.subscriptions) {
+        if (sure) uris.push_back(uri);
+    }
+    return uris;
 }
 
 aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
@@ -226,10 +239,7 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
     auto limit = s->of->settings().timeout;
     if (level_too && !host_.log_level().empty())
         co_await set_level(s->of, link, aio::clock::now() + limit);
-    std::vector<std::string> uris;
-    for (const auto& [uri, sure] : s->subscriptions) {
-        if (sure) uris.push_back(uri);
-    }
+    auto uris = co_await subscribed_anywhere(s);
     for (const auto& uri : uris) {
         auto allowed = in_.permit(host_.who(), *s->of);
         if (!allowed) co_return;
@@ -238,15 +248,22 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
         // Refused or not: the host reads it again and sees.
         [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, link, std::move(what));
         if (closing_ || s->left) co_return;
-        if (s->subscriptions.contains(uri)) host_.tell(updated(uri));
+        if (is_kept(*s->of) || s->subscriptions.contains(uri)) host_.tell(updated(uri));
     }
 }
 
 void session_links::may_have_changed(const shared_served& server) {
     if (closing_) return;
     auto s = slot_of(server);
-    for (const auto& [uri, sure] : s->subscriptions)
-        if (sure) host_.tell(updated(uri));
+    chores_.spawn(tell_all_updated(s));
+}
+
+aio::task<> session_links::tell_all_updated(shared_slot s) {
+    co_await aio::keep_running_when_cancelled();
+    auto uris = co_await subscribed_anywhere(s);
+    for (const auto& uri : uris) {
+        if (!closing_) host_.tell(updated(uri));
+    }
 }
 
 void session_links::come_back(const shared_served& server) {

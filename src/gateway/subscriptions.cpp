@@ -67,8 +67,11 @@ aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
     } else {
         candidates = takers(in, *op, uri);
     }
-    uri_hooks none;
-    co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(none));
+    uri_hooks hooks;
+    hooks.before = [&in, &links, uri](std::size_t server) {
+        links.unsubscribing(in.servers[server], uri);
+    };
+    co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(hooks));
 }
 
 } // namespace

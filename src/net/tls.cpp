@@ -1,9 +1,15 @@
 #include "net/tls.hpp"
 
+#include "sys/log.hpp"
+
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
+
+#include <cstdint>
+#include <sys/stat.h>
+#include <vector>
 
 namespace sluice::net {
 
@@ -61,51 +67,101 @@ private:
     ssl::stream<tcp_socket&> stream_;
 };
 
+base::fault unusable(const std::string& file, const aio::error_code& error) {
+    return {base::errc::config, "TLS: " + file + ": " + error.message()};
+}
+
+using shared_context = std::shared_ptr<ssl::context>;
+
+base::result<shared_context> load(const tls_settings& settings) {
+    auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
+    aio::error_code error;
+    if (SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION) != 1) {
+        return base::fault(base::errc::internal, "cannot ask for TLS 1.2");
+    }
+    if (settings.ca_file.empty()) {
+        context->set_default_verify_paths(error);
+    } else {
+        context->load_verify_file(settings.ca_file, error);
+    }
+    if (error) return unusable(settings.ca_file, error);
+    if (settings.certificate_file.empty()) return context;
+    context->use_certificate_chain_file(settings.certificate_file, error);
+    if (error) return unusable(settings.certificate_file, error);
+    const auto& key = settings.key_file.empty() ? settings.certificate_file : settings.key_file;
+    context->use_private_key_file(key, ssl::context::pem, error);
+    if (error) return unusable(key, error);
+    return context;
+}
+
+// Which files stand at the paths, and since when.
+using file_marks = std::vector<std::int64_t>;
+
+file_marks marks_of(const tls_settings& settings) {
+    file_marks marks;
+    for (const auto* file : {&settings.ca_file, &settings.certificate_file, &settings.key_file}) {
+        struct stat at{};
+        bool there = !file->empty() && ::stat(file->c_str(), &at) == 0;
+        marks.push_back(there ? static_cast<std::int64_t>(at.st_ino) : 0);
+        marks.push_back(there ? static_cast<std::int64_t>(at.st_size) : 0);
+        marks.push_back(there ? at.st_mtim.tv_sec : 0);
+        marks.push_back(there ? at.st_mtim.tv_nsec : 0);
+        marks.push_back(there ? at.st_ctim.tv_sec : 0);
+        marks.push_back(there ? at.st_ctim.tv_nsec : 0);
+    }
+    return marks;
+}
+
 class context_of final : public tls_context {
 public:
-    base::result<void> load(const tls_settings& settings) {
-        aio::error_code error;
-        if (SSL_CTX_set_min_proto_version(context_.native_handle(), TLS1_2_VERSION) != 1) {
-            return base::fault(base::errc::internal, "cannot ask for TLS 1.2");
-        }
-        if (settings.ca_file.empty()) {
-            context_.set_default_verify_paths(error);
-        } else {
-            context_.load_verify_file(settings.ca_file, error);
-        }
-        if (error) return unusable(settings.ca_file, error);
-        if (settings.certificate_file.empty()) return {};
-        context_.use_certificate_chain_file(settings.certificate_file, error);
-        if (error) return unusable(settings.certificate_file, error);
-        const auto& key = settings.key_file.empty() ? settings.certificate_file : settings.key_file;
-        context_.use_private_key_file(key, ssl::context::pem, error);
-        if (error) return unusable(key, error);
-        return {};
-    }
+    context_of(tls_settings settings, file_marks marks, shared_context context)
+        : settings_(std::move(settings)), marks_(std::move(marks)), context_(std::move(context)) {}
 
     base::result<std::unique_ptr<tls_stream>>
     wrap(tcp_socket& socket, const std::string& host) override {
-        auto stream = std::make_unique<stream_over>(socket, context_);
+        look_again();
+        auto stream = std::make_unique<stream_over>(socket, *context_);
         auto named = stream->name(host);
         if (!named) return named.error();
         return std::unique_ptr<tls_stream>(std::move(stream));
     }
 
 private:
-    static base::fault unusable(const std::string& file, const aio::error_code& error) {
-        return {base::errc::config, "TLS: " + file + ": " + error.message()};
+    // A certificate that was renewed behind its path serves the next connection. While its files
+    // cannot be used, or not together yet, the ones before do.
+    void look_again() {
+        auto marks = marks_of(settings_);
+        if (marks == marks_) return;
+        auto fresh = load(settings_);
+        if (!fresh) {
+            sys::log_line(sys::log_level::warn, "tls")
+                .field("text", "files have changed and cannot be used: " + fresh.error().message);
+            return;
+        }
+        context_ = std::move(*fresh);
+        marks_ = std::move(marks);
+        sys::log_line(sys::log_level::info, "tls")
+            .field("text", "files have changed and were read again")
+            .field(
+                "file",
+                settings_.certificate_file.empty() ? settings_.ca_file : settings_.certificate_file
+            );
     }
 
-    ssl::context context_{ssl::context::tls_client};
+    tls_settings settings_;
+    file_marks marks_;
+    shared_context context_; // streams keep what they were made with
 };
 
 } // namespace
 
 base::result<std::shared_ptr<tls_context>> tls_context::make(const tls_settings& settings) {
-    auto context = std::make_shared<context_of>();
-    auto loaded = context->load(settings);
-    if (!loaded) return loaded.error();
-    return std::shared_ptr<tls_context>(std::move(context));
+    auto marks = marks_of(settings);
+    auto context = load(settings);
+    if (!context) return context.error();
+    return std::shared_ptr<tls_context>(
+        std::make_shared<context_of>(settings, std::move(marks), std::move(*context))
+    );
 }
 
 } // namespace sluice::net

@@ -1,6 +1,7 @@
 #include "session/identity.hpp"
 
 #include "base/text.hpp"
+#include "sys/clock.hpp"
 #include "wire/json.hpp"
 
 namespace sluice::session {
@@ -18,6 +19,10 @@ std::string json_in(const wire::object_view& record, std::string_view name) {
 }
 
 } // namespace
+
+bool is_older(const identity& who, std::chrono::milliseconds age) {
+    return who.opened_ms > 0 && sys::wall_ms() - who.opened_ms >= age.count();
+}
 
 std::string write_identity(const identity& who) {
     std::string out = "{\"id\":" + wire::quote(who.id);

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "mcp/revision.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct identity {
     // HTTP+SSE: opened by a GET before anybody said `initialize`, and it ends with that one stream.
     bool one_stream = false;
 };
+
+// By the wall clock: replicas have no other in common. What is opened for one request has no age.
+bool is_older(const identity& who, std::chrono::milliseconds age);
 
 std::string write_identity(const identity& who);
 // errc::protocol when it is no such text.

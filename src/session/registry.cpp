@@ -128,8 +128,16 @@ std::shared_ptr<session> registry::find(std::string_view id, std::string_view pr
     auto it = sessions_.find(std::string(id));
     if (it == sessions_.end() || it->second->is_ending()) return nullptr;
     if (it->second->who().principal != principal || it->second->is_doubtful) return nullptr;
+    if (is_past(it->second->who())) {
+        if (!shared()) it->second->end(); // else adopt() ends it for all
+        return nullptr;
+    }
     it->second->touch();
     return it->second;
+}
+
+bool registry::is_past(const identity& who) const {
+    return bounds_.max_age.count() > 0 && is_older(who, bounds_.max_age);
 }
 
 std::shared_ptr<session> registry::by_key(std::string_view key) const {
@@ -153,6 +161,10 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     // This copy is being let go of, not the session: another replica serves it, or this one soon.
     if (tasks_.stopping() || (present && present->is_ending()))
         co_return base::fault(base::errc::unreachable, "the session is moving to another replica");
+    if (is_past(who)) {
+        co_await end_past(present, std::move(who));
+        co_return out;
+    }
     if (present) {
         present->is_doubtful = false;
         out.here = find(id, principal);
@@ -171,6 +183,21 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     ++numbers_.adopted;
     out.here = std::move(*made);
     co_return out;
+}
+
+// Taken up first where it can be, so that its upstream sessions are closed too. While the store is
+// away it stays, and is as little found as later.
+aio::task<> registry::end_past(std::shared_ptr<session> here, identity who) {
+    bool lives_elsewhere = !who.home.empty() && who.home != records_->replica();
+    if (!here && !lives_elsewhere && !who.one_stream) {
+        auto id = who.id;
+        auto made = admit(who, std::move(id));
+        if (made) here = std::move(*made);
+    }
+    if (here) [[maybe_unused]]
+        auto ended = co_await end(std::move(here));
+    else [[maybe_unused]]
+        auto gone = co_await records_->end(std::move(who));
 }
 
 aio::task<base::result<void>> registry::end(std::shared_ptr<session> s) {
@@ -225,8 +252,9 @@ void registry::start_keeping() {
 
 aio::task<> registry::keep_all() {
     co_await aio::keep_running_when_cancelled();
-    auto tick = std::min<aio::duration>(bounds_.idle_ttl / 8, longest_tick);
     while (!chores_.stopping()) {
+        auto tick = std::min<aio::duration>(bounds_.idle_ttl / 8, longest_tick);
+        if (bounds_.max_age.count() > 0) tick = std::min<aio::duration>(tick, bounds_.max_age / 8);
         co_await aio::pause(tick);
         for (auto& s : all()) {
             if (chores_.stopping()) break;
@@ -237,6 +265,10 @@ aio::task<> registry::keep_all() {
 }
 
 aio::task<> registry::keep_one(std::shared_ptr<session> s) {
+    if (is_past(s->who())) {
+        [[maybe_unused]] auto over = co_await end(s);
+        co_return;
+    }
     auto now = aio::clock::now();
     if (s->is_busy()) s->touch();
     if (s->last_used() > s->last_kept) {

@@ -91,6 +91,8 @@ private:
     bool make_room_for(std::string_view principal);
     std::shared_ptr<session> by_key(std::string_view key) const;
     aio::task<> run(std::shared_ptr<session> s, std::string key);
+    bool is_past(const identity& who) const; // timeouts.session_max_age
+    aio::task<> end_past(std::shared_ptr<session> here, identity who);
     aio::task<> end_quietly(std::shared_ptr<session> s);
     aio::task<> keep_all();
     aio::task<> keep_one(std::shared_ptr<session> s);

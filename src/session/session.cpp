@@ -208,6 +208,8 @@ aio::task<> session::live() {
         auto until =
             std::min(last_used_ + bounds_.idle_ttl, aio::clock::now() + bounds_.resume_window / 2);
         if (kept_ != nullptr) until = aio::clock::now() + bounds_.resume_window / 2;
+        bool ages = kept_ == nullptr && bounds_.max_age.count() > 0;
+        if (ages) until = std::min<aio::instant>(until, aio::clock::now() + bounds_.max_age / 8);
         bool woken = co_await ended_.wait(until);
         if (woken || ending_) break;
         auto state = co_await aio::asio::this_coro::cancellation_state;
@@ -215,6 +217,7 @@ aio::task<> session::live() {
         prune_streams();
         for (auto& [handle, s] : streams_)
             s->keep_log_alive();
+        if (ages && is_older(who_, bounds_.max_age)) break;
         if (is_busy()) touch();
         if (kept_ == nullptr && aio::clock::now() >= last_used_ + bounds_.idle_ttl) break;
     }

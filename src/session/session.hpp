@@ -88,6 +88,8 @@ public:
     const identity& who() const { return who_; }
     // What `initialize` says of the host, where the session was opened before it came. Once.
     void introduce(mcp::revision revision, std::string capabilities, std::string client_info);
+    // The replica that serves all of it from now on.
+    void settle_at(std::string replica) { who_.home = std::move(replica); }
     // False when somebody has begun already.
     bool begin_introduction() { return !std::exchange(introducing_, true); }
     bool is_introduced() const { return !who_.one_stream || introduced_; }

@@ -13,6 +13,7 @@ enum class sessionless : std::uint8_t { serve, refuse };
 
 struct settings {
     std::chrono::milliseconds idle_ttl{std::chrono::hours(8)}; // no request, call or stream
+    std::chrono::milliseconds max_age{0}; // from its opening, also when in use; 0 = any
     std::size_t max_sessions = 10'000;
     std::size_t sessions_per_key = 1'000; // the open principal counts as one key
     std::size_t calls_per_session = 64;   // under way at once

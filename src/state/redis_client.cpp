@@ -15,6 +15,13 @@ double seconds_since(aio::instant since) {
     return std::chrono::duration<double>(aio::clock::now() - since).count();
 }
 
+std::size_t size_of(const redis_command& command) {
+    auto size = sizeof(command) + command.key.size();
+    for (const auto& word : command.words)
+        size += sizeof(word) + word.size();
+    return size;
+}
+
 } // namespace
 
 redis_client::redis_client(redis_surroundings& around, sys::meters* meters)
@@ -80,10 +87,16 @@ void redis_client::changed(std::string_view which, const base::fault* why) {
 }
 
 void redis_client::submit(redis_command command) {
+    base::fault full(base::errc::unreachable, "too many commands wait for the store");
+    auto size = size_of(command);
+    if (bytes_ > 0 && bytes_ + size > around_.settings.max_queue_bytes)
+        return refuse(std::move(command), std::move(full));
+    command.bytes = size;
+    bytes_ += size;
     // Whoever begins to listen and then reads must miss nothing that is published after the read.
     if (ear_->settled() && held_.empty()) return route(std::move(command));
     if (held_.size() < around_.settings.max_queue) return held_.push_back(std::move(command));
-    refuse(std::move(command), {base::errc::unreachable, "too many commands wait for the store"});
+    refuse(std::move(command), std::move(full));
 }
 
 void redis_client::release() {
@@ -118,6 +131,7 @@ void redis_client::answered(redis_command command, result<wire::resp_reply> repl
 }
 
 void redis_client::finish(const redis_command& command, result<wire::resp_reply> reply) {
+    bytes_ -= command.bytes;
     if (reply && reply->is_error()) reply = fault_of(*reply);
     if (meters_ != nullptr && command.done) { // a ping is nobody's command
         auto outcome = reply ? std::string_view("ok") : base::name_of(reply.error().code);

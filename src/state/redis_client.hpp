@@ -39,6 +39,7 @@ private:
     std::unique_ptr<redis_node> node_;
     std::unique_ptr<redis_cluster> cluster_;
     std::unique_ptr<redis_ear> ear_;
+    std::size_t bytes_ = 0;          // of commands that wait, wherever, or are under way
     std::deque<redis_command> held_; // until every channel listened to is heard
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -26,6 +26,7 @@ struct redis_command {
     bool whole_script = false; // the server does not know its digest
     bool asking = false;       // the slot is being moved to this server
     int tries = 0;
+    std::size_t bytes = 0; // as it is counted while it waits or is under way
     aio::instant since{};
     aio::instant until{};
     // Called exactly once, from the loop; must be brief.

@@ -44,6 +44,32 @@ local function get_fields()
   return all
 end
 )lua";
+// What steers a loop is taken for what a log can have reached, whoever wrote it; and no loop over
+// positions is longer than there are entries, but for gaps of an ordinary size.
+const std::string positions = R"lua(
+local function place(text, default)
+  local n = tonumber(text or default)
+  if not n or not (n >= 0 and n <= 4503599627370496) then return default end
+  return math.floor(n)
+end
+local function each(from, to, f)
+  if to - from <= 2 * redis.call('HLEN', k) + 1000 then
+    for p = from, to do
+      if not f(p) then return end
+    end
+    return
+  end
+  local all = {}
+  for _, field in ipairs(redis.call('HKEYS', k)) do
+    local p = tonumber(string.match(field, '^e:(%d+)$') or '-1')
+    if p >= from and p <= to then all[#all + 1] = p end
+  end
+  table.sort(all)
+  for _, p in ipairs(all) do
+    if not f(p) then return end
+  end
+end
+)lua";
 // By the clock of the server: the replicas' own may differ.
 const std::string now = R"lua(
 local t = redis.call('TIME')
@@ -140,7 +166,7 @@ return take_field(ARGV[1])
 // epoch, ttl, ttl of a new one, most entries, most bytes, kept kinds, channel, word,
 // number of names and values, names and values …, position, kind, bytes …
 const redis_script append{
-    key + numbers + put_fields + R"lua(
+    key + numbers + positions + put_fields + R"lua(
 local head = redis.call('HMGET', k, '.', 'epoch', 'owner', 'last', 'first', 'count',
   'bytes', 'kept')
 local ttl = tonumber(ARGV[2])
@@ -151,8 +177,8 @@ if not head[1] then
 elseif ARGV[1] == '0' then
   if (head[3] or '') ~= '' then return -2 end
 elseif ARGV[1] ~= (head[2] or '0') then return -2 end
-local last, first = tonumber(head[4] or '0'), tonumber(head[5] or '1')
-local count, bytes = tonumber(head[6] or '0'), tonumber(head[7] or '0')
+local last, first = place(head[4], 0), place(head[5], 1)
+local count, bytes = place(head[6], 0), place(head[7], 0)
 local kept = head[8] or ''
 local function is_kept(kind) return string.find(ARGV[6], kind, 1, true) ~= nil end
 local entries = 10 + tonumber(ARGV[9])
@@ -176,17 +202,23 @@ for i = entries, #ARGV, 3 do
   end
 end
 write_new()
-while (count > tonumber(ARGV[4]) or bytes > tonumber(ARGV[5])) and first < last do
-  local field = 'e:' .. id(first)
-  local entry = redis.call('HGET', k, field)
-  if entry and is_kept(string.sub(entry, 1, 1)) then
-    kept = kept .. id(first) .. ','
-  elseif entry then
-    redis.call('HDEL', k, field)
-    count = count - 1
-    bytes = bytes - #entry + 1
-  end
-  first = first + 1
+local function is_full() return count > tonumber(ARGV[4]) or bytes > tonumber(ARGV[5]) end
+if is_full() and first < last then
+  each(first, last - 1, function(p)
+    if not is_full() then return false end
+    local field = 'e:' .. id(p)
+    local entry = redis.call('HGET', k, field)
+    if entry and is_kept(string.sub(entry, 1, 1)) then
+      kept = kept .. id(p) .. ','
+    elseif entry then
+      redis.call('HDEL', k, field)
+      count = count - 1
+      bytes = bytes - #entry + 1
+    end
+    first = p + 1
+    return true
+  end)
+  if is_full() then first = last end
 end
 redis.call('HSET', k, 'last', id(last), 'first', id(first), 'count', id(count),
   'bytes', id(bytes), 'kept', kept)
@@ -200,11 +232,11 @@ return last
 
 // after, most bytes → epoch, owner, last, more, fields, positions, entries
 const redis_script read_log{
-    key + numbers + get_fields + R"lua(
+    key + numbers + positions + get_fields + R"lua(
 local head = redis.call('HMGET', k, '.', 'epoch', 'owner', 'last', 'first', 'kept')
 if not head[1] then return false end
 local after, most = tonumber(ARGV[1]), tonumber(ARGV[2])
-local last, first = tonumber(head[4] or '0'), tonumber(head[5] or '1')
+local last, first = place(head[4], 0), place(head[5], 1)
 local positions, entries, size, more = {}, {}, 0, 0
 local function take(p)
   local entry = redis.call('HGET', k, 'e:' .. id(p))
@@ -218,9 +250,8 @@ end
 for p in string.gmatch(head[6] or '', '(%d+),') do
   if more == 0 and tonumber(p) > after then take(tonumber(p)) end
 end
-local p = math.max(first, after + 1)
-while more == 0 and p <= last and take(p) do p = p + 1 end
-return {head[2] or '0', head[3] or '', head[4] or '0', more, get_fields(), positions, entries}
+if more == 0 then each(math.max(first, after + 1), last, take) end
+return {head[2] or '0', head[3] or '', id(last), more, get_fields(), positions, entries}
 )lua",
     9
 };

@@ -41,6 +41,8 @@ struct redis_settings {
     // Commands that wait or are under way, a server; in time they are bounded by `timeout`. One
     // more is refused as if the store were away.
     std::size_t max_queue = 10'000;
+    // And their bytes, of all servers together; one alone may have more.
+    std::size_t max_queue_bytes = 128UL * 1024 * 1024;
 };
 
 } // namespace sluice::state

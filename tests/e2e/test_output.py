@@ -1,5 +1,6 @@
 """validate_output: what becomes of results that are not what the tool's outputSchema says (docs/decisions/015)."""
 import json
+import threading
 
 import pytest
 
@@ -136,3 +137,24 @@ def test_a_changed_list_is_read_again(fakes, opened):
     up.push('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
     wait_until(lambda: '"result"' in host.call('exact').final(), 5, 'the new schema')
     assert stream is not None
+
+
+@pytest.mark.parametrize('how', ['enforce', 'warn'])
+def test_first_calls_at_once_read_the_list_once(fakes, opened, hosts, how):
+    up = with_schema(fakes, FITS)
+    gateway, first = opened(up, how)
+    callers = [first] + [hosts(gateway.server_url('up')).open() for _ in range(5)]
+    up.faults['tools/list'] = 'held'
+    got = []
+    threads = [threading.Thread(target=lambda h=h: got.append(h.call('exact').final())) for h in callers]
+    for t in threads:
+        t.start()
+    up.wait(lambda: len(up.seen(rpc='tools/call')) == 6 and up.seen(rpc='tools/list'))
+    wait_until(lambda: gateway.metrics()['sluice_calls_in_flight'] == 6, 5, 'all to wait')
+    up.faults.clear()
+    up.release()
+    for t in threads:
+        t.join(10)
+    assert len(got) == 6 and all('"result"' in text for text in got), got
+    wait_until(lambda: counted(gateway, 'ok') == 6, 5, 'all to be checked')
+    assert len(up.seen(rpc='tools/list')) == 1

@@ -7,8 +7,9 @@ import pytest
 from asking import ALLOWED, BIG, CAN, FORM, STDIO, Asking
 from fake import rawjson, tools
 from fake.host import Host
-from kit import http, progress_notes
+from kit import http, progress_notes, text_of
 from lib.procs import alive, wait_until
+from reloading import Reloading
 
 
 @pytest.fixture
@@ -25,8 +26,8 @@ def replicas(child, memory, clusters, hosts):
     return make
 
 
-def at(host, replica, *names):
-    other = Host(replica.url(*(names or ['up'])), revision=host.revision, headers=host.headers, timeout=host.timeout)
+def at(host, replica, names=('up',)):
+    other = Host(replica.url(*names), revision=host.revision, headers=host.headers, timeout=host.timeout)
     other.session, other.ids = host.session, host.ids
     return other
 
@@ -119,3 +120,28 @@ def test_a_session_beside_other_servers_is_at_home_too(fakes, child, memory, clu
         there = at(host, replica)
         there.path, there.url = '/mcp', replica.url()
         assert there.say('up-pid') == pid and there.say('net-whoami').startswith('net|')
+
+
+def test_a_session_that_gains_a_process_by_a_reload_has_a_home_from_its_first_use(child, fakes, memory, clusters, hosts):
+    web = fakes('web')
+    cluster = clusters({'web': http(web)}, redis=memory, stdio=STDIO, balanced=False)
+    host = hosts(cluster[0].url(), capabilities=CAN, timeout=20).open()
+    everywhere = [at(host, replica, ()) for replica in cluster]
+    session = {there.say('web-whoami') for there in everywhere}
+    assert len(session) == 1
+    running = everywhere[2].start_call('web-slow', {'say': 'to the end'}, id='"running"')
+    web.wait_event('started')
+    servers = {'web': http(web), 'up': child.config(**ALLOWED)}
+    for replica in cluster:
+        rest = {k: v for k, v in replica.config.items() if k != 'mcp_servers'}
+        Reloading(replica.gateway, replica.config['mcp_servers'], rest).hup(mcp_servers=servers)
+    pid = everywhere[1].say('up-pid')
+    for turn in range(2):
+        assert [there.say('up-pid') for there in everywhere] == [pid] * 3
+    assert {there.say('web-whoami') for there in everywhere} == session
+    assert len(everywhere[0].call('up-progress', {'n': 5}, token='"t"').messages()) == 6
+    web.release()
+    assert text_of(running.answer().result()) == 'to the end'
+    wait_until(lambda: [p for p in child.pids() if alive(p)] == [int(pid)], what='those that were met alone to end')
+    assert everywhere[2].end().status in (200, 204)
+    wait_until(lambda: not alive(int(pid)), what='the process to end')

@@ -9,6 +9,7 @@ from fake import rawjson
 from fake.host import Host
 from kit import http
 from lib.procs import wait_until
+from reloading import Reloading
 
 LOUD = {'tools': {'listChanged': True}, 'resources': {'subscribe': True, 'listChanged': True}, 'logging': {}}
 URIS = ['file:///a', 'file:///b']
@@ -28,9 +29,9 @@ def cluster(up, memory, clusters):
     return clusters({'up': http(up)}, redis=memory, balanced=False)
 
 
-def at(host, replica):
+def at(host, replica, names=('up',)):
     """The same host, its next request to that replica."""
-    other = Host(replica.url('up'), revision=host.revision, headers=host.headers, timeout=host.timeout)
+    other = Host(replica.url(*names), revision=host.revision, headers=host.headers, timeout=host.timeout)
     other.session, other.ids = host.session, host.ids
     return other
 
@@ -217,6 +218,67 @@ def test_what_is_said_after_a_long_silence_is_heard(up, memory, clusters, hosts)
             assert stream.until(lambda m: 'updated' in m) == text
         assert logs(memory)
         wait_until(lambda: not logs(memory), 10, 'the log to be gone')
+
+
+FRESH = '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"%s"}}'
+
+
+@pytest.mark.parametrize('first_is', ['dead', 'alive'])
+def test_what_one_replica_subscribed_another_subscribes_again(up, memory, clusters, hosts, first_is):
+    """The upstream forgets the session; a replica that knows nothing of the subscription opens it again."""
+    cluster = clusters({'up': http(up)}, redis=memory, balanced=False, lease='2s')
+    host = hosts(cluster[0].url('up'), timeout=20).open()
+    for uri in URIS:
+        assert at(host, cluster[0]).ask('resources/subscribe', {'uri': uri}).result() == '{}'
+    assert at(host, cluster[2]).ask('resources/unsubscribe', {'uri': URIS[1]}).result() == '{}'
+    listened(up)
+    stream = Listener(host, cluster[1], up)
+    at(host, cluster[2]).say('echo')
+    if first_is == 'dead':
+        cluster[0].kill()
+    before = set(up.live)
+    up.expire_sessions()
+    up.drop_connections()
+    at(host, cluster[2]).say('echo')
+    up.wait(lambda: any(e['session'] not in before for e in up.event_list('subscribed')), timeout=20)
+    assert [e['uri'] for e in up.event_list('subscribed') if e['session'] not in before] == [URIS[0]]
+    assert stream.until(lambda m: 'updated' in m) == FRESH % URIS[0]
+    # Replicas that opened one each give all but one of them up.
+    for replica in cluster:
+        if replica.up:
+            at(host, replica).say('echo')
+    up.wait(lambda: len(up.live) == 1 and set(up.listeners) == up.live, timeout=20)
+    up.push(UPDATED % URIS[0])
+    stream.until(lambda m: m == UPDATED % URIS[0])
+    assert stream.all() == [FRESH % URIS[0], UPDATED % URIS[0]]
+
+
+def fields_of(memory, prefix):
+    """Fields of the one session's record that begin so."""
+    record, = [k for k in memory.keys('sluice:s:*')]
+    return [f.decode() for f in memory.ask('HKEYS', record) if f.decode().startswith('r:' + prefix)]
+
+
+def test_a_place_that_is_given_up_while_the_store_is_away_is_free_when_it_is_back(up, fakes, redis, clusters, hosts):
+    other = fakes('other')
+    servers = {'up': http(up), 'other': http(other)}
+    cluster = clusters(servers, redis=redis, balanced=False)
+    host = hosts(cluster[0].url()).open()
+    stream = at(host, cluster[0], ()).listen()
+    at(host, cluster[0], ()).say('up-echo')
+    listened(up)
+    assert fields_of(redis, 'get:up:')
+    redis.stop()
+    file = Reloading(cluster[0].gateway, servers, {k: v for k, v in cluster[0].config.items() if k != 'mcp_servers'})
+    file.hup(mcp_servers={'other': http(other)})
+    up.wait(lambda: not up.listeners, timeout=10)
+    redis.start()
+    wait_until(lambda: not fields_of(redis, 'get:up:'), 10, 'the place to be free')
+    stream.close()
+    second = wait_until(lambda: (lambda a: a if a.status == 200 else None)(at(host, cluster[1], ()).listen()), 10, 'the stream to be free')
+    at(host, cluster[1], ()).say('up-echo')
+    up.wait(lambda: len(up.listeners) == 1)
+    second.close()
 
 
 def logs(memory):

@@ -72,6 +72,35 @@ TEST_CASE("replicas that share a store find each other, until one gives its leas
     });
 }
 
+TEST_CASE("a replica knows whether all that live have its configuration in force") {
+    street all;
+    all.run([](street& s) -> aio::task<> {
+        auto a = co_await s.open("10.0.0.1:9191");
+        auto b = co_await s.open("10.0.0.2:9191");
+        a->now_runs("new");
+        auto agreed = co_await a->all_run("new");
+        REQUIRE(agreed);
+        CHECK_FALSE(*agreed);
+        auto others = co_await b->others();
+        REQUIRE(others);
+        REQUIRE(others->size() == 1); // not once with each configuration it had
+        CHECK(others->front().address == "10.0.0.1:9191");
+        CHECK(others->front().runs == "new");
+        b->now_runs("new");
+        agreed = co_await a->all_run("new");
+        REQUIRE(agreed);
+        CHECK(*agreed);
+        a->now_runs("newer");
+        agreed = co_await b->all_run("new");
+        CHECK_FALSE(*agreed);
+        co_await a->shut_down();
+        agreed = co_await b->all_run("new");
+        REQUIRE(agreed);
+        CHECK(*agreed); // who has left is not waited for
+        co_await b->shut_down();
+    });
+}
+
 TEST_CASE("with a store of its own a replica is alone") {
     street all(false);
     all.run([](street& s) -> aio::task<> {

@@ -157,6 +157,64 @@ TEST_SUITE("store:outage") {
         });
     }
 
+    TEST_CASE("a log whose places are not to be believed keeps no script, and no server, busy") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            co_await until_up(s, true);
+            for (const char* last : {"4000000000000000", "9e300", "inf", "nan", "-7", "x", ""}) {
+                for (const char* first : {"1", "-9e300", "3999999999999999", "nan"}) {
+                    CAPTURE(last);
+                    CAPTURE(first);
+                    on.server.ask({"DEL", "sluice:l"});
+                    auto opened = co_await s.open_log("l", "me", fields(), 60s);
+                    good(opened);
+                    auto three = write("l", 1, {"one", "two", "three"});
+                    auto put = co_await s.append(std::move(three));
+                    CHECK(good(put) == 3);
+                    on.server.ask(
+                        {"HSET", "sluice:l", "last", last, "first", first, "count", "9e99"}
+                    );
+                    auto begun = aio::clock::now();
+                    auto got = co_await s.read_log("l", 0, 1000);
+                    CHECK(good(got).has_value());
+                    auto more = write("l", 1, {"four"});
+                    more.bounds.entries = 2; // which trims
+                    auto kept = co_await s.append(more);
+                    good(kept);
+                    CHECK(since(begun) < 2s);
+                }
+            }
+        });
+    }
+
+    TEST_CASE("entries far apart are all read, in order, and trimmed like any others") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            co_await until_up(s, true);
+            auto opened = co_await s.open_log("l", "me", fields(), 60s);
+            good(opened);
+            auto what = write("l", 1, {"one", "two", "three", "four"});
+            for (std::uint64_t i = 0; i < 4; ++i)
+                what.entries[i].position = 1 + i * 1'000'000'000;
+            auto put = co_await s.append(what);
+            good(put);
+            auto got = co_await s.read_log("l", 0, 1000);
+            CHECK(shown(good(got)) == "1n:one 1000000001n:two 2000000001n:three 3000000001n:four");
+            got = co_await s.read_log("l", 1'000'000'000, 6);
+            auto page = good(got);
+            CHECK(shown(page) == "1000000001n:two");
+            CHECK(page->more);
+            auto more = write("l", 1, {"five"});
+            more.bounds.entries = 2;
+            put = co_await s.append(more);
+            CHECK(good(put) == 3'000'000'002);
+            got = co_await s.read_log("l", 0, 1000);
+            CHECK(shown(good(got)) == "3000000001n:four 3000000002n:five");
+        });
+    }
+
     TEST_CASE("subscriptions are made again and the gap is told") {
         outage_bench b;
         run(b, [](outage_bench& on) -> task<> {

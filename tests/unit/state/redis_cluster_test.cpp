@@ -1,4 +1,5 @@
 // The Redis engine with a real cluster of three servers.
+#include "aio/nursery.hpp"
 #include "aio/within.hpp"
 #include "engines.hpp"
 #include "logs.hpp"
@@ -154,6 +155,48 @@ TEST_SUITE("store:cluster") {
             CHECK(good(got) == "v"); // MOVED
             auto read = co_await s.read("{m}:new");
             CHECK(good(read) == pair("a", "b"));
+        };
+        aio::test::run(bench.loop, body(all, *bench.made));
+    }
+
+    TEST_CASE("what waits for one of its servers is bounded in bytes, and the others are served") {
+        cluster all;
+        auto bounds = settings(all);
+        bounds.max_queue_bytes = 1024UL * 1024;
+        bounds.timeout = 5s;
+        redis_bench bench(bounds);
+        auto body = [](cluster& all, store& s) -> task<> {
+            co_await until_ready(all);
+            co_await until_up(s, true);
+            std::string away;
+            std::string there;
+            for (int i = 0; away.empty() || there.empty(); ++i) {
+                auto key = "s:{" + std::to_string(i) + "}";
+                (cluster::index("sluice:" + key) == 0 ? away : there) = key;
+            }
+            all.servers[0]->freeze();
+            using fates = std::vector<std::optional<errc>>; // nothing = it was put
+            auto ends = std::make_shared<fates>();
+            auto ex = co_await aio::asio::this_coro::executor;
+            aio::nursery crew(ex, "test");
+            auto put = [](store& s, std::string key, std::shared_ptr<fates> ends) -> task<> {
+                co_await aio::keep_running_when_cancelled();
+                auto done = co_await s.put(std::move(key), std::string(300UL * 1024, 'x'), 60s);
+                ends->push_back(done ? std::nullopt : std::optional(done.error().code));
+            };
+            for (int i = 0; i < 10; ++i)
+                crew.spawn(put(s, away, ends));
+            co_await aio::test::settle();
+            CHECK((*ends == fates(7, errc::unreachable))); // three are 900 KiB
+            auto small = co_await s.put(there, "v", 60s);
+            good(small);
+            all.servers[0]->thaw();
+            co_await crew.join();
+            REQUIRE(ends->size() == 10);
+            for (std::size_t i = 7; i < 10; ++i)
+                CHECK_FALSE((*ends)[i].has_value());
+            auto more = co_await s.put(away, std::string(900UL * 1024, 'x'), 60s);
+            good(more); // all of it is free again
         };
         aio::test::run(bench.loop, body(all, *bench.made));
     }
