@@ -197,7 +197,8 @@ aio::task<> front::serve_rest(
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     // A position ahead of the log means "from the end", also in the id that is given back.
     auto after = std::min(place->position, stream->last_position());
-    auto held = std::make_unique<reader>(through_.in(), std::move(host), std::move(stream), after, true);
+    auto held =
+        std::make_unique<reader>(through_.in(), std::move(host), std::move(stream), after, true);
     co_await begin_reading(http, std::move(held), after, std::move(rules), rest);
 }
 

@@ -25,25 +25,31 @@ bool says_ended(const state::log_page& page) {
     return false;
 }
 
-// Keeps a whole stream in a store of that size, and gives what a reader then finds.
+// Keeps a whole stream, which has ended, and looks as a reader at another replica does.
+aio::task<>
+keep_and_read(aio::loop& on, state::store& in, std::vector<event> all, state::log_page& found) {
+    aio::nursery writers(on.get_executor(), "test");
+    auto launch = [&writers](aio::task<> job) { writers.spawn(std::move(job)); };
+    journal_place at;
+    at.key = "log";
+    at.owner = "me";
+    at.ttl = 60s;
+    journal log(launch, on.get_executor(), in, at);
+    state::fields facts;
+    auto made = co_await log.open(all, facts, ending::finished);
+    CHECK(made);
+    auto page = co_await in.read_log("log", 0, 1 << 20);
+    REQUIRE(page);
+    REQUIRE(*page);
+    found = std::move(**page);
+    co_await writers.join();
+}
+
 state::log_page kept_in(std::size_t store_bytes, std::vector<event> events) {
     aio::loop loop;
     auto store = state::make_memory_store(loop, {100, store_bytes});
     state::log_page found;
-    auto body = [](aio::loop& on, state::store& in, std::vector<event> all, state::log_page& out
-                ) -> aio::task<> {
-        aio::nursery writers(on.get_executor(), "test");
-        auto launch = [&writers](aio::task<> job) { writers.spawn(std::move(job)); };
-        journal log(launch, on.get_executor(), in, {"log", "me", {}, 60s});
-        auto made = co_await log.open(all, {}, ending::finished);
-        CHECK(made);
-        auto page = co_await in.read_log("log", 0, 1 << 20);
-        REQUIRE(page);
-        REQUIRE(*page);
-        out = std::move(**page);
-        co_await writers.join();
-    };
-    aio::test::run(loop, body(loop, *store, std::move(events), found));
+    aio::test::run(loop, keep_and_read(loop, *store, std::move(events), found));
     return found;
 }
 
