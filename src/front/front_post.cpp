@@ -139,6 +139,8 @@ aio::task<> front::serve_note(net::exchange& http, visit v, shared_session host,
     if (done) {
         int status = *done || !v.forwarded ? 202 : nobody_waits;
         co_await answer_empty(http, status, std::move(v.headers));
+    } else if (done.error().code == base::errc::not_found) {
+        co_await turn_away(http, v, because(no_such_session(v.at)));
     } else {
         co_await turn_away(http, v, because_away(done.error(), std::string()));
     }

@@ -185,7 +185,10 @@ aio::task<base::result<bool>> front::hand_over(
     bool taken = to.here && (!m->is_response() || through_.waits_for(*host, *m));
     if (taken) through_.take(*host, *m);
     bool heard = true;
-    if (!to.here) {
+    if (!to.orphaned.empty()) {
+        auto done = co_await through_.cancel_orphan(host, std::move(to.orphaned), m);
+        heard = taken = done.ok();
+    } else if (!to.here) {
         auto told = co_await tell(head, v, std::move(to.replica), m->bytes);
         heard = told.ok();
         taken = told && *told;

@@ -1,11 +1,13 @@
 #include "gateway/gateway.hpp"
 
+#include "aio/within.hpp"
 #include "base/text.hpp"
 #include "gateway/links.hpp"
 #include "gateway/lists.hpp"
 #include "gateway/record.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/replicas.hpp"
+#include "gateway/resuming.hpp"
 #include "gateway/routing.hpp"
 #include "gateway/subscriptions.hpp"
 #include "gateway/targets.hpp"
@@ -161,23 +163,55 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
     if (known) co_return here;
     auto record = session::records::record_key(host->who().key);
     auto field = cancels ? session::session::call_field(*id) : session::session::ask_field(*id);
-    auto owner = co_await host->kept()->store().read_field(std::move(record), std::move(field));
+    auto& store = host->kept()->store();
+    auto owner = co_await store.read_field(record, std::move(field));
     if (!owner) co_return owner.error();
     addressee out;
     if (!*owner) {
+        auto session = co_await store.read(std::move(record));
+        if (!session) co_return session.error();
+        if (!*session) co_return base::fault(base::errc::not_found, "the session has ended");
         // Not written down, or not any more: whoever has it takes it, and nobody else.
         out.everyone = true;
         co_return out;
     }
-    if (in_.replicas.is_me(**owner)) co_return here;
-    auto alive = co_await in_.replicas.find(**owner);
-    if (!alive && alive.error().code == base::errc::not_found) {
-        out.everyone = true;
-        co_return out;
-    }
+    auto space = std::min((*owner)->find(' '), (*owner)->size());
+    auto replica = (*owner)->substr(0, space);
+    if (in_.replicas.is_me(replica)) co_return here;
+    auto alive = co_await in_.replicas.find(replica);
+    bool dead = !alive && alive.error().code == base::errc::not_found;
+    if (dead && !cancels)
+        co_return base::fault(
+            base::errc::unreachable,
+            "the replica of the gateway that asked this cannot be reached; send the answer again",
+            503
+        );
     out.here = false;
-    out.replica = std::move(**owner);
+    if (dead) out.orphaned = (*owner)->substr(std::min(space + 1, (*owner)->size()));
+    out.replica = std::move(replica);
     co_return out;
+}
+
+aio::task<base::result<void>> gateway::cancel_orphan(
+    std::shared_ptr<session::session> host,
+    std::string stream,
+    std::shared_ptr<const wire::message> cancel
+) {
+    constexpr auto patience = std::chrono::seconds(4);
+    auto copy = co_await open_rest(in_, host, std::move(stream));
+    bool gone = !copy && copy.error().code == base::errc::not_found;
+    if (gone) co_return base::result<void>();
+    if (!copy) co_return copy.error();
+    // Its log is followed now, and is taken over as soon as that may be.
+    auto id = cancel->request_id_token();
+    auto until = aio::clock::now() + patience;
+    while (!(*copy)->done() && !host->has_call(*id)) {
+        if (aio::clock::now() >= until)
+            co_return base::fault(base::errc::unreachable, "not taken over yet");
+        co_await aio::pause(std::chrono::milliseconds(20));
+    }
+    take(*host, *cancel);
+    co_return base::result<void>();
 }
 
 bool gateway::waits_for(session::session& host, const wire::message& response) const {

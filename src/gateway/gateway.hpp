@@ -69,14 +69,23 @@ public:
     // Starts any other request; its answer comes on op->call's stream.
     void start(shared_operation op);
     // Which replica a notification or a response is for: the one that runs the call it names, or
-    // waits for that answer. errc::unreachable when the store is away.
+    // waits for that answer. errc::unreachable when the store is away, or that replica when it
+    // waits for an answer; errc::not_found when the session has ended.
     struct addressee {
         bool here = true;
         bool everyone = false; // the call may be on any, too young to have a record
         std::string replica;   // else this one
+        std::string orphaned;  // the stream of the call to cancel: its replica is dead
     };
     aio::task<base::result<addressee>>
     addressee_of(std::shared_ptr<session::session> host, std::shared_ptr<const wire::message> m);
+    // Cancels a call whose replica is dead, where its upstream can still be told. errc::unreachable
+    // when that is not known in time.
+    aio::task<base::result<void>> cancel_orphan(
+        std::shared_ptr<session::session> host,
+        std::string stream,
+        std::shared_ptr<const wire::message> cancel
+    );
     bool waits_for(session::session& host, const wire::message& response) const;
     // A notification or a response of the host, for this replica.
     void take(session::session& host, const wire::message& message);

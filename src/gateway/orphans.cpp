@@ -132,7 +132,15 @@ aio::task<> finish_orphan(
     orphan o
 ) {
     co_await aio::keep_running_when_cancelled();
+    auto id = wire::token::parse(o.id);
+    if (id) {
+        state::fields mine;
+        auto here = session::session::running_at(in.replicas.self(), into->handle());
+        mine.emplace_back(session::session::call_field(*id), std::move(here));
+        co_await host->write_in_record(std::move(mine));
+    }
     bool whole = co_await go_on(in, host, into, o);
+    if (!whole && id) co_await host->forget_in_record(session::session::call_field(*id));
     if (!whole) end_unknown(in, *into, o);
     into->end(session::ending::finished);
 }

@@ -124,6 +124,8 @@ public:
     bool has_call(const wire::token& host_id) const { return listed_.contains(host_id); }
     // Under which name the record says which replica runs a call, or waits for an answer.
     static std::string call_field(const wire::token& host_id);
+    // And its value: the replica, and the handle of the call's stream.
+    static std::string running_at(std::string_view replica, std::string_view handle);
     static std::string ask_field(const wire::token& ask_id);
     std::size_t calls_under_way() const { return listed_.size(); }
 

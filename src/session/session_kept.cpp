@@ -104,7 +104,7 @@ aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
     for (const auto& [id, c] : listed_) {
         if (&c->out() != s.get()) continue;
         ids += (ids.empty() ? "" : ",") + id.text();
-        calls.emplace_back(call_field(id), at.owner);
+        calls.emplace_back(call_field(id), running_at(at.owner, s->handle()));
     }
     state::fields record;
     record.emplace_back("ids", "[" + ids + "]");
@@ -125,6 +125,10 @@ aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
         if (!runs) co_await forget_in_record(field);
     }
     co_return true;
+}
+
+std::string session::running_at(std::string_view replica, std::string_view handle) {
+    return std::string(replica).append(" ").append(handle);
 }
 
 std::unique_ptr<journal> session::make_journal(journal_place at) {

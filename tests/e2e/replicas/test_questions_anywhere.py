@@ -334,3 +334,22 @@ def test_what_a_host_did_not_declare_is_refused_at_every_replica(up, replicas):
         call = Call(at(host, replica), ask())
         assert reply(at(host, cluster[0]), call.question(), BIG).status == 202
         assert rawjson.get(call.upstream_got(), 'result') == BIG
+
+
+def test_an_answer_for_a_replica_that_lost_its_lease_is_not_taken_until_it_is_there(up, replicas):
+    """It is only frozen: a 202 would be a lie, and the answer of a person would be lost."""
+    cluster, host = replicas(lease='1s')
+    call = Call(host, ask())
+    question = call.question()
+    os.kill(cluster[0].gateway.pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: len(cluster.redis.keys('*replica:*')) == 2, 10, 'the lease to run out')
+        refused = reply(at(host, cluster[1]), question, '{"action":"accept","content":{"a":1.0}}')
+        assert refused.status == 503 and refused.header('retry-after'), refused.body()
+        assert not answers(up)
+    finally:
+        os.kill(cluster[0].gateway.pid, signal.SIGCONT)
+    wait_until(lambda: reply(at(host, cluster[1]), question, '{"action":"accept","content":{"a":1.0}}').status == 202, 10,
+               'the answer to be taken')
+    assert rawjson.get(call.upstream_got(), 'result') == '{"action":"accept","content":{"a":1.0}}'
+    assert len(answers(up)) == 1

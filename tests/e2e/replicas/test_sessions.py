@@ -196,6 +196,20 @@ def test_cancel_works_from_any_replica(counted, clusters, hosts):
         assert not [m for m in answer.messages() if '"result"' in m]
 
 
+def test_a_call_of_a_dead_replica_is_cancelled_from_any_other(counted, clusters, hosts):
+    """Nobody resumes it: who is to cancel it takes it over first, and the 202 says that the upstream is told."""
+    up = counted()
+    cluster = clusters({'up': http(up)}, balanced=False, lease='1s')
+    host, id = hosts(cluster[0].url('up')).open(), 500
+    answer = at(host, cluster[0], 'up').call('steps', steps('k', n=300), token='1', id=id)
+    [e for e, _ in zip((e for e in answer.events() if e.text), range(3))]
+    cluster[0].kill()
+    wait_until(lambda: at(host, cluster[1], 'up').cancel(id).status == 202, 15, 'the cancel to be taken')
+    wait_until(lambda: up.cancelled['k'], 5, 'the upstream to hear of the cancel')
+    assert up.executed['k'] == 1
+    assert at(host, cluster[2], 'up').cancel(id).status == 202     # too late: there is nothing to tell any more
+
+
 def test_a_call_lands_anywhere_while_replicas_come_and_go(counted, clusters, hosts):
     """Rolling restart under calls, SIGTERM: no session and no answer is lost."""
     up = counted()
@@ -349,7 +363,7 @@ def owner_of_calls(redis):
     """The id of the one replica that the session's record names for its calls."""
     record, = redis.keys('*s:{*}')
     told = [f.decode() for f in redis.ask('HGETALL', record)]
-    owners = {owner for field, owner in zip(told[::2], told[1::2]) if field.startswith('r:call:')}
+    owners = {owner.split()[0] for field, owner in zip(told[::2], told[1::2]) if field.startswith('r:call:')}
     assert len(owners) == 1, told
     return owners.pop()
 
