@@ -179,18 +179,22 @@ aio::task<> runtime::tell_all(
         co_await aio::pause(others_looked_at);
     }
     std::size_t told = 0;
-    for (auto& one : whom) {
-        for (;;) {
+    until = aio::clock::now() + longest_roll;
+    while (!whom.empty() && aio::clock::now() < until) {
+        std::vector<gateway::changed> later; // the store did not say
+        for (auto& one : whom) {
             if (chores_.stopping()) co_return;
             auto first = co_await gateway::tell_once(grounds_, one, mark);
             if (first && *first) ++told;
-            if (first) break;
-            co_await aio::pause(others_looked_at);
+            if (!first) later.push_back(std::move(one));
         }
+        whom = std::move(later);
+        if (!whom.empty()) co_await aio::pause(others_looked_at);
     }
     sys::log_line(sys::log_level::info, "reload")
         .field("outcome", "told")
-        .field("sessions_told", told);
+        .field("sessions_told", told)
+        .field("sessions_not_told", whom.size());
 }
 
 aio::task<> runtime::close_old() {

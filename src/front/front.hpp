@@ -125,6 +125,9 @@ private:
     // an answer that nobody waits for.
     aio::task<base::result<bool>>
     hand_over(const net::request_head& head, const visit& v, shared_session host, shared_message m);
+    // Null unless that cancel or answer is about what runs here.
+    shared_session
+    session_it_concerns(const net::request_head& head, const visit& v, const wire::message& note);
     std::string text_for_others(const wire::message& m) const;
     // The body as a message; null when the host was told why not.
     aio::task<shared_message> read_message(net::exchange& http, const visit& v, std::string body);

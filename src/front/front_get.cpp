@@ -98,6 +98,14 @@ aio::task<> begin_reading(
     rest = read_on(http, std::move(held), front);
 }
 
+// The host came back before its old connection was seen to be gone: the new one is the live one. It
+// takes its place after the old one has given it back.
+aio::task<> relieve(std::shared_ptr<session::stream> read) {
+    if (!read || !read->attached()) co_return;
+    read->close_reader();
+    co_await read->wait_detached(aio::clock::now() + std::chrono::seconds(2));
+}
+
 refusal because_unreadable(const base::fault& f) {
     auto why = because_away(f, std::string());
     if (f.code == base::errc::conflict) why.status = 409;
@@ -158,6 +166,7 @@ aio::task<> front::serve_rest(
     base::result<std::shared_ptr<session::stream>> found =
         base::fault(base::errc::not_found, "no such stream");
     bool standing = handle && *handle == session::standing_handle;
+    if (handle) co_await relieve(host->find_stream(*handle));
     if (standing) {
         found = co_await gateway::open_standing(through_.in(), host, true);
     } else if (handle) {
@@ -180,12 +189,6 @@ aio::task<> front::serve_rest(
             because(405, "that stream has ended and was delivered whole: nothing is left to resume")
         );
         co_return;
-    }
-    if (stream->attached()) {
-        // The host came back before its old connection was seen to be gone: the new one is the live
-        // one.
-        stream->close_reader();
-        co_await stream->wait_detached(aio::clock::now() + std::chrono::seconds(2));
     }
     if (stream->attached()) {
         co_await turn_away(

@@ -120,13 +120,24 @@ aio::task<> front::serve_message(net::exchange& http, visit v, std::string body)
         co_await serve_without_session(http, std::move(v), std::move(m));
         co_return;
     }
-    auto host = co_await session_of(http, v, std::move(id), text_for_others(*m));
+    shared_session host;
+    if (!m->is_request()) host = session_it_concerns(http.head(), v, *m);
+    if (!host) host = co_await session_of(http, v, std::move(id), text_for_others(*m));
     if (!host) co_return;
     if (m->is_request()) {
         co_await serve_request(http, std::move(v), std::move(host), std::move(m));
     } else {
         co_await serve_note(http, std::move(v), std::move(host), std::move(m));
     }
+}
+
+// What began here ends here, wherever the session has its home by now.
+front::shared_session front::session_it_concerns(
+    const net::request_head& head, const visit& v, const wire::message& note
+) {
+    auto host = find_session(head, v);
+    if (host && *host && through_.is_about_ours(**host, note)) return std::move(*host);
+    return nullptr;
 }
 
 std::string front::text_for_others(const wire::message& m) const {

@@ -110,8 +110,7 @@ aio::task<> peer_door::let_in(net::exchange& http, peer_verdict known) {
         const auto& why = body.error();
         int status = why.code == base::errc::too_large ? 413 : 400;
         meters_.peer_refused("body");
-        if (why.code != base::errc::closed)
-            co_await answer_briefly(http, status, why.message + "\n");
+        co_await answer_briefly(http, status, why.message + "\n");
         co_return;
     }
     if (!base::equal_constant_time(base::hex(sys::sha256(*body)), known.claim.digest)) {

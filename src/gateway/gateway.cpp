@@ -159,8 +159,7 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
     bool cancels = m->is_notification() && m->method_is("notifications/cancelled");
     auto id = cancels ? m->request_id_token() : m->id_token();
     if (!id || (!cancels && !m->is_response())) co_return here;
-    bool known = cancels ? host->has_call(*id) : host->questions().has(*id);
-    if (known) co_return here;
+    if (is_about_ours(*host, *m)) co_return here;
     auto record = session::records::record_key(host->who().key);
     auto field = cancels ? session::session::call_field(*id) : session::session::ask_field(*id);
     auto& store = host->kept()->store();
@@ -217,6 +216,13 @@ aio::task<base::result<void>> gateway::cancel_orphan(
 bool gateway::waits_for(session::session& host, const wire::message& response) const {
     auto id = response.id_token();
     return id && host.questions().has(*id);
+}
+
+bool gateway::is_about_ours(session::session& host, const wire::message& message) const {
+    if (message.is_response()) return waits_for(host, message);
+    if (!message.is_notification() || !message.method_is("notifications/cancelled")) return false;
+    auto id = message.request_id_token();
+    return id && host.has_call(*id);
 }
 
 void gateway::take(session::session& host, const wire::message& message) {

@@ -87,6 +87,8 @@ public:
         std::shared_ptr<const wire::message> cancel
     );
     bool waits_for(session::session& host, const wire::message& response) const;
+    // It cancels a call that runs here, or answers a question that was asked here.
+    bool is_about_ours(session::session& host, const wire::message& message) const;
     // A notification or a response of the host, for this replica.
     void take(session::session& host, const wire::message& message);
 

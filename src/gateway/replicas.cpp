@@ -41,9 +41,9 @@ void replicas::now_runs(std::string configuration) {
 // What cannot be said now is said with the next renewal, and what stands there leaves by itself.
 aio::task<> replicas::list_anew(std::string before) {
     co_await aio::keep_running_when_cancelled();
-    [[maybe_unused]] auto left = co_await store_.leave(std::string(roster), std::move(before));
     [[maybe_unused]] auto on =
         co_await store_.enlist(std::string(roster), member(), from_.lease, 0);
+    [[maybe_unused]] auto left = co_await store_.leave(std::string(roster), std::move(before));
 }
 
 void replicas::give_back(std::string record, std::string field) {
@@ -166,6 +166,8 @@ aio::task<base::result<std::vector<replica>>> replicas::others() {
         auto words = base::split(one, ' ');
         if (words.size() < 2 || is_me(words[0])) continue;
         std::string runs(words.size() > 2 ? words[2] : std::string_view());
+        // Twice while it changes what it says of itself: never not at all.
+        std::erase_if(all, [&](const auto& known) { return known.id == words[0]; });
         all.push_back({std::string(words[0]), std::string(words[1]), std::move(runs)});
     }
     co_return all;

@@ -164,6 +164,7 @@ connection::refuse(int status, std::string_view reason, const std::string& why) 
     keep_ = false;
     body_done_ = false;
     request_ = {};
+    bodiless_ = false;
     refusal_ = refusal(status, reason, why);
     return request_state::refused;
 }

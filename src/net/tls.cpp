@@ -132,6 +132,7 @@ private:
     void look_again() {
         auto marks = marks_of(settings_);
         if (marks == marks_) return;
+        marks_ = std::move(marks); // tried, and said, once for each change
         auto fresh = load(settings_);
         if (!fresh) {
             sys::log_line(sys::log_level::warn, "tls")
@@ -139,7 +140,6 @@ private:
             return;
         }
         context_ = std::move(*fresh);
-        marks_ = std::move(marks);
         sys::log_line(sys::log_level::info, "tls")
             .field("text", "files have changed and were read again")
             .field(
