@@ -56,6 +56,7 @@ aio::task<std::optional<std::string>> front::receive(net::exchange& http, visit&
     if (!body) {
         auto why = because(body.error());
         if (body.error().code == base::errc::timeout) why.status = 408;
+        if (body.error().code == base::errc::closed) why.status = 400; // the host's own doing
         explain_body(why, body.error().code, settings_.limits);
         co_await turn_away(http, v, std::move(why));
         co_return std::nullopt;

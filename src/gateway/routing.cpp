@@ -134,10 +134,13 @@ bool anyone_has(house& in, const operation& op, std::string_view capability) {
     });
 }
 
+// The one that lists it, else the first with a template for it, is asked alone (decision 18): what
+// it says of its resource, no other server may answer instead. Where nobody is known to have it,
+// all that have resources, in order.
 std::vector<std::size_t>
 candidates_for_uri(house& in, const operation& op, const std::string& uri) {
-    std::vector<std::size_t> likely;
-    std::vector<std::size_t> rest;
+    std::optional<std::size_t> fitting;
+    std::vector<std::size_t> any;
     for (auto server : op.scope.servers) {
         const auto* info = peer_of(in, op, server);
         if (info && !catalog::has_capability(info->capabilities, "resources")) continue;
@@ -147,15 +150,17 @@ candidates_for_uri(house& in, const operation& op, const std::string& uri) {
         bool listed =
             list != nullptr &&
             std::find(list->natives.begin(), list->natives.end(), uri) != list->natives.end();
+        if (listed) return {server};
         bool fits =
             templates != nullptr &&
             std::any_of(templates->natives.begin(), templates->natives.end(), [&](const auto& t) {
                 return t == uri || mcp::matches_template(t, uri);
             });
-        (listed || fits ? likely : rest).push_back(server);
+        if (fits && !fitting) fitting = server;
+        any.push_back(server);
     }
-    likely.insert(likely.end(), rest.begin(), rest.end());
-    return likely;
+    if (fitting) return {*fitting};
+    return any;
 }
 
 } // namespace sluice::gateway

@@ -18,7 +18,7 @@ namespace sluice::gateway {
 aio::task<base::result<catalog::route>>
 find_named(house& in, shared_operation op, const mcp::method_info& list, std::string name);
 
-// Permitted upstreams with resources, the likeliest first (decision 18).
+// The permitted upstreams to ask for a resource, in order (decision 18).
 std::vector<std::size_t> candidates_for_uri(house& in, const operation& op, const std::string& uri);
 
 // Whether any permitted upstream has (or, unknown yet, may have) a capability.

@@ -139,16 +139,16 @@ void duplex::take(std::string bytes, std::shared_ptr<const void> held) {
     if (number && waiting_.contains(*number)) fail(*number, broke_protocol(message.error()));
 }
 
-void duplex::refuse(std::string_view beginning) {
+void duplex::refuse(std::string_view beginning, const base::fault& why) {
     auto id = wire::response_id_of(beginning);
     auto number = base::parse_unsigned(id.value_or(""));
-    if (number) return fail(*number, no_room());
+    if (number) return fail(*number, why);
     if (id) { // a note or a question
         ++core_->numbers.dropped_notes;
         return;
     }
     while (!waiting_.empty())
-        fail(waiting_.begin()->first, no_room());
+        fail(waiting_.begin()->first, why);
 }
 
 void duplex::deliver(wire::message message) {

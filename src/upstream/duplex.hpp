@@ -37,9 +37,9 @@ protected:
 
     // One message that came in, or a batch; `held` lives as long as its bytes.
     void take(std::string bytes, std::shared_ptr<const void> held);
-    // A message of which this is the beginning had no room: the call it answers ends, or all do
-    // when that cannot be told.
-    void refuse(std::string_view beginning);
+    // A message of which this is the beginning is not taken: the call it answers ends with `why`,
+    // or all do when that cannot be told.
+    void refuse(std::string_view beginning, const base::fault& why);
     void fail(std::uint64_t id, base::fault why);
     // No more will come: every call that waits ends with `why`, the link is unusable.
     void lose(const base::fault& why);

@@ -11,6 +11,7 @@ namespace {
 // What a process that does not read its stdin may leave waiting.
 constexpr std::size_t out_lines = 4096;
 constexpr std::size_t out_bytes = 64 * 1024 * 1024;
+constexpr std::size_t largest_piece = 64 * 1024; // that net::child reads at once
 
 } // namespace
 
@@ -118,30 +119,31 @@ aio::task<> stdio_process::write_all(self me) {
 
 aio::task<> stdio_process::read_all(self me) {
     co_await aio::keep_running_when_cancelled();
-    wire::line_splitter lines(me->core_->settings.max_message_bytes);
+    const auto most = me->core_->settings.max_message_bytes;
+    // It is told of a line that is too long before it gives the line up itself.
+    wire::line_splitter lines(most + largest_piece);
     room space(me->core_->around.bodies);
-    bool too_big = false;
-    while (!too_big) {
+    for (;;) {
         auto piece = co_await me->child_->read_stdout();
         if (!piece || piece->empty()) break;
         me->core_->numbers.bytes_in += piece->size();
         lines.feed(*piece);
         while (auto line = lines.next())
             me->take(std::move(*line), space.hand_over());
-        if (!space.grow_to(lines.beginning().size())) {
-            me->refuse(lines.beginning());
-            lines.skip();
-            space.hand_over();
-        }
-        too_big = lines.too_big();
+        auto size = lines.beginning().size();
+        bool fits = size <= most;
+        if (fits && space.grow_to(size)) continue;
+        base::fault too_long(
+            base::errc::too_large,
+            "its answer is larger than limits.upstream_message (max_message of the server) allows"
+        );
+        me->refuse(lines.beginning(), fits ? no_room() : too_long);
+        lines.skip();
+        space.hand_over();
     }
     if (me->ending_ || me->ended_) co_return;
     me->ending_ = true;
     me->out_.close();
-    if (too_big) {
-        me->lose(base::fault(base::errc::too_large, "the process wrote too long a line"));
-        me->child_->kill_group();
-    }
     // No new call may begin while it is reaped; those in flight are told how it ended.
     me->retire();
     auto step = std::min(me->settings_.shutdown_step, std::chrono::milliseconds(500));

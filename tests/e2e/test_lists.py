@@ -167,6 +167,21 @@ def test_a_route_of_one_server_tells_resources_apart(fakes, gateways, hosts):
     assert read(hosts(gateway.server_url('b')).open(), 'file:///both')['text'] == 'from b'
 
 
+@pytest.mark.parametrize('method,params', [('resources/read', {}), ('resources/subscribe', {}), ('completion/complete', {
+    'ref': {'type': 'ref/resource', 'uri': 'res://a'}, 'argument': {'name': 'q', 'value': 'CANARY'}})])
+def test_no_other_upstream_answers_for_the_one_that_lists_a_resource(fakes, gateways, hosts, method, params):
+    able = {'tools': {}, 'resources': {'subscribe': True}, 'completions': {}}
+    # The other one comes first and has a template for everything.
+    b = fakes('b', templates=['res://{any}'], resources=['res://b'], capabilities=able)
+    a = fakes('a', resources=['res://a'], capabilities=able)
+    a.errors[method] = '{"code":-32602,"message":"you lack an argument"}'
+    host = hosts(gateways({'b': http(b), 'a': http(a)}).mcp_url).open()
+    host.ask('resources/list').result(), host.ask('resources/templates/list').result()
+    error = message_error(host.ask(method, params or {'uri': 'res://a'}), code=-32602)
+    assert error['message'] == 'you lack an argument'
+    assert not b.seen(rpc=method), 'it was told of a resource that is not its own'
+
+
 def test_a_uri_nobody_knows_is_asked_of_each_and_not_found(fakes, gateways, hosts):
     gateway, a, b, c = three(fakes, gateways, hosts)
     host = hosts(gateway.mcp_url).open()

@@ -102,6 +102,18 @@ def raw(gateway, text):
         wire.close()
 
 
+def test_a_refusal_after_a_head_has_its_body(gateway):
+    wire = Wire(('127.0.0.1', gateway.port), timeout=10)
+    try:
+        wire.send(b'HEAD /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        assert wire.answer(method='HEAD').status == 404
+        wire.send(b'GET /x HTTP/1.1\r\nHost: localhost\r\nbad header line\r\n\r\n')
+        answer = wire.answer()
+        assert answer.status == 400 and json.loads(answer.body())['error']
+    finally:
+        wire.close()
+
+
 REQUEST = 'POST /up/mcp HTTP/1.1\r\nHost: CANARY\r\n'
 
 

@@ -267,3 +267,15 @@ def test_the_script_runs_by_itself():
 
 
 test_the_script_runs_by_itself = pytest.mark.direct(test_the_script_runs_by_itself)
+
+
+def test_an_answer_that_is_too_large_ends_its_own_call_alone(gateways, hosts, st):
+    gateway = gateways({'st': st.config(max_message='1MiB')}, stdio=ON)
+    one, other = (hosts(gateway.server_url('st')).open() for _ in range(2))
+    other.start_call('slow', id=77)
+    st.wait('started')
+    error = message_error(one.call('big', {'mib': 3}))
+    assert 'max_message' in error['message'], error
+    assert other.cancel(77).status == 202
+    st.wait('cancelled')        # it had not ended with the other one
+    assert one.say('whoami') and len(st.pids()) == 1, 'the process lives'

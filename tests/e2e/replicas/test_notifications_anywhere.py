@@ -143,6 +143,22 @@ def test_a_stream_is_gone_on_with_at_another_replica_and_nothing_comes_twice(up,
         assert stream.until(lambda m: 'updated' in m) == UPDATED % ('%s/between/%d' % (URIS[0], turn))
 
 
+def test_a_stream_that_is_gone_on_with_at_its_own_replica_keeps_the_place(up, cluster, hosts):
+    """The old connection is still open there: what it gives back is not the place of the new one."""
+    host = hosts(cluster[0].url('up')).open()
+    at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
+    listened(up)
+    stream = Listener(host, cluster[1], up)
+    for turn in range(3):
+        up.push(UPDATED % URIS[0])
+        stream.until(lambda m: 'updated' in m)
+        stream = Listener(host, cluster[1], up, last=stream.last)
+        up.push(UPDATED % URIS[0])
+        stream.until(lambda m: 'updated' in m)
+        for replica in cluster:
+            assert at(host, replica).listen().status == 409
+
+
 def test_the_level_that_was_set_at_one_replica_is_kept_at_all(up, cluster, hosts):
     host = hosts(cluster[0].url('up')).open()
     for replica in cluster:
