@@ -252,31 +252,6 @@ void runtime::listen_to_store() {
     chores_.spawn(std::move(salt));
 }
 
-// The first replica's random salt is everybody's; until it is known no session can be opened.
-aio::task<> runtime::share_salt() {
-    co_await aio::keep_running_when_cancelled();
-    constexpr auto life = std::chrono::hours(24 * 30);
-    constexpr auto again = std::chrono::milliseconds(200);
-    constexpr auto renewal = std::chrono::minutes(1);
-    auto mine = sys::random_id(32);
-    while (!chores_.stopping()) {
-        auto other = co_await store_->put_new("salt", mine, life);
-        if (other && !ids_.can_seal()) {
-            // The one in force is offered again should the store lose it.
-            if (*other) mine = **other;
-            std::vector<base::secret> salts;
-            salts.emplace_back(mine);
-            ids_ = sys::sealer(salts);
-            announce_configuration();
-        }
-        if (other) [[maybe_unused]]
-            auto kept = co_await store_->keep("salt", life);
-        aio::duration rest = again;
-        if (other) rest = renewal;
-        co_await aio::pause(rest);
-    }
-}
-
 aio::task<> runtime::measure_lag() {
     co_await aio::keep_running_when_cancelled();
     constexpr auto interval = std::chrono::milliseconds(500);
