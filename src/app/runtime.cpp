@@ -5,6 +5,7 @@
 #include "app/gauges.hpp"
 #include "base/text.hpp"
 #include "gateway/links.hpp"
+#include "policy/key_names.hpp"
 #include "state/redis.hpp"
 #include "sys/log.hpp"
 #include "sys/random.hpp"
@@ -165,7 +166,12 @@ void runtime::note_refusals(net::http_server& at, std::string_view listener) {
 
 base::result<void> runtime::listen() {
     const auto& f = settings_.front;
-    admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
+    session::overseer sessions(sessions_, [this] {
+        return policy::names_by_id(newest_->from.policy);
+    });
+    admin_ = std::make_unique<front::admin>(
+        meters_, [this] { return why_unready(); }, std::move(sessions)
+    );
     listener_ = std::make_unique<net::http_server>(
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return serve_host(http); }
     );
