@@ -5,6 +5,7 @@
 #include "app/gauges.hpp"
 #include "base/text.hpp"
 #include "gateway/links.hpp"
+#include "policy/key_names.hpp"
 #include "state/redis.hpp"
 #include "sys/log.hpp"
 #include "sys/random.hpp"
@@ -165,7 +166,12 @@ void runtime::note_refusals(net::http_server& at, std::string_view listener) {
 
 base::result<void> runtime::listen() {
     const auto& f = settings_.front;
-    admin_ = std::make_unique<front::admin>(meters_, [this] { return why_unready(); });
+    session::overseer sessions(sessions_, [this] {
+        return policy::names_by_id(newest_->from.policy);
+    });
+    admin_ = std::make_unique<front::admin>(
+        meters_, [this] { return why_unready(); }, std::move(sessions)
+    );
     listener_ = std::make_unique<net::http_server>(
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return serve_host(http); }
     );
@@ -250,31 +256,6 @@ void runtime::listen_to_store() {
     if (ids_.can_seal()) return;
     auto salt = share_salt();
     chores_.spawn(std::move(salt));
-}
-
-// The first replica's random salt is everybody's; until it is known no session can be opened.
-aio::task<> runtime::share_salt() {
-    co_await aio::keep_running_when_cancelled();
-    constexpr auto life = std::chrono::hours(24 * 30);
-    constexpr auto again = std::chrono::milliseconds(200);
-    constexpr auto renewal = std::chrono::minutes(1);
-    auto mine = sys::random_id(32);
-    while (!chores_.stopping()) {
-        auto other = co_await store_->put_new("salt", mine, life);
-        if (other && !ids_.can_seal()) {
-            // The one in force is offered again should the store lose it.
-            if (*other) mine = **other;
-            std::vector<base::secret> salts;
-            salts.emplace_back(mine);
-            ids_ = sys::sealer(salts);
-            announce_configuration();
-        }
-        if (other) [[maybe_unused]]
-            auto kept = co_await store_->keep("salt", life);
-        aio::duration rest = again;
-        if (other) rest = renewal;
-        co_await aio::pause(rest);
-    }
 }
 
 aio::task<> runtime::measure_lag() {

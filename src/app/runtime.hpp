@@ -70,7 +70,9 @@ private:
     void note_refusals(net::http_server& at, std::string_view listener);
     base::result<void> listen_to_peers();
     void listen_to_store();
+    // shared_salt.cpp
     aio::task<> share_salt();
+    void adopt_salt(std::string newest);
     std::unique_ptr<state::store> make_store();
     // "" when requests can be served, else why not.
     std::string why_unready();
@@ -94,6 +96,7 @@ private:
     bool store_seen_ = false; // it was up once
     sys::sealer seals_;       // cursors: only under a configured salt
     sys::sealer ids_;         // ids of sessions, events and questions, and the peers' signatures
+    std::vector<std::string> shared_salts_; // newest first, where ids_ has no configured ones
     gateway::replicas replicas_;
     session::records records_;
     session::registry sessions_;

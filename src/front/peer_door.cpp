@@ -44,6 +44,7 @@ public:
     }
     aio::task<base::result<void>> finish() override { return inner_.finish(); }
     void on_peer_gone(std::function<void()> gone) override { inner_.on_peer_gone(std::move(gone)); }
+    bool has_left() override { return inner_.has_left(); }
     bool responded() const override { return inner_.responded(); }
 
 private:
@@ -115,6 +116,11 @@ aio::task<> peer_door::let_in(net::exchange& http, peer_verdict known) {
     }
     if (!base::equal_constant_time(base::hex(sys::sha256(*body)), known.claim.digest)) {
         co_await refuse_peer(http, "digest");
+        co_return;
+    }
+    // It gave up while this replica could not look, and has told its host to try again.
+    if (http.has_left()) {
+        meters_.peer_refused("left");
         co_return;
     }
     room.reset();

@@ -37,6 +37,32 @@ void deliver_no_salt(operation& op, std::string_view what) {
     );
 }
 
+// The store's own words name its address; those are for the log.
+void deliver_no_store(operation& op, const base::fault& why) {
+    op.outcome = "store_unavailable";
+    op.problem = why.message;
+    std::string_view what = op.message->cursor.present() ? "the same cursor again" : "again";
+    deliver_error(
+        op,
+        mcp::code_internal,
+        "the store of listing positions is away; try " + std::string(what),
+        R"({"reason":"store_unavailable"})",
+        503
+    );
+}
+
+void deliver_too_long(house& in, operation& op) {
+    base::fault f(
+        base::errc::protocol,
+        "the listing is longer than catalog.max_pages (" +
+            std::to_string(in.pages.settings().max_pages) + " pages)"
+    );
+    if (op.scope.single)
+        deliver_fault(in, op, op.scope.servers.front(), f);
+    else
+        deliver_error(op, mcp::rpc_code_of(f), f.message);
+}
+
 // What follows a page of one upstream: its next place, or a fault when the listing cannot go on.
 base::result<std::optional<place>>
 next_place(const std::string& server, const place* before, const catalog::page& page) {
@@ -62,13 +88,7 @@ next_place(const std::string& server, const place* before, const catalog::page& 
 void deliver_bad_cursor(house& in, operation& op, const base::fault& f) {
     if (f.code != base::errc::invalid_params) {
         in.meters.cursor_refused("store_unavailable");
-        deliver_error(
-            op,
-            mcp::code_internal,
-            "the store of listing positions is away; try the same cursor again",
-            R"({"reason":"store_unavailable"})",
-            503
-        );
+        deliver_no_store(op, f);
         return;
     }
     in.meters.cursor_refused(f.message);
@@ -116,21 +136,20 @@ std::optional<following> follow(
     return following{std::move(*rest)};
 }
 
-aio::task<base::result<std::optional<std::string>>>
-seal_rest(house& in, shared_operation op, position next) {
-    if (next.places.empty()) co_return std::optional<std::string>();
+aio::task<std::optional<continuation>> seal_rest(house& in, shared_operation op, position next) {
+    if (next.places.empty()) co_return continuation();
     if (++next.pages > in.pages.settings().max_pages) {
-        co_return base::fault(
-            base::errc::protocol,
-            "the listing is longer than catalog.max_pages (" +
-                std::to_string(in.pages.settings().max_pages) + " pages)"
-        );
+        deliver_too_long(in, *op);
+        co_return std::nullopt;
     }
     auto where = listing_of(in, *op);
     auto sealed = co_await in.pages.issue(std::move(where), std::move(next));
-    if (!sealed) co_return sealed.error();
+    if (!sealed) {
+        deliver_no_store(*op, sealed.error());
+        co_return std::nullopt;
+    }
     in.meters.cursor_issued();
-    co_return std::optional(std::move(*sealed));
+    co_return continuation{std::move(*sealed)};
 }
 
 } // namespace sluice::gateway

@@ -27,8 +27,11 @@ std::optional<following> follow(
     house& in, operation& op, std::size_t server, const place* before, const catalog::page& page
 );
 
-// Seals what is left of a listing: nothing is left, no cursor.
-aio::task<base::result<std::optional<std::string>>>
-seal_rest(house& in, shared_operation op, position next);
+// Seals what is left of a listing: nothing is left, no cursor. Nothing at all when it cannot go on
+// (and the host was told why).
+struct continuation {
+    std::optional<std::string> cursor;
+};
+aio::task<std::optional<continuation>> seal_rest(house& in, shared_operation op, position next);
 
 } // namespace sluice::gateway

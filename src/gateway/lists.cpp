@@ -26,17 +26,14 @@ aio::task<> deliver_page(
     next.pages = from ? from->pages : 1;
     next.deadline_ms = from ? from->deadline_ms : in.pages.new_deadline();
     if (rest->next) next.places.push_back(std::move(*rest->next));
-    auto cursor = co_await seal_rest(in, op, std::move(next));
-    if (!cursor) {
-        deliver_fault(in, *op, server, cursor.error());
-        co_return;
-    }
-    if (!page.changed && !*cursor) {
+    auto more = co_await seal_rest(in, op, std::move(next));
+    if (!more) co_return;
+    if (!page.changed && !more->cursor) {
         deliver(*op, answer);
         co_return;
     }
     auto result =
-        catalog::with_items(answer.view(answer.result), op->method->list_key, page, *cursor);
+        catalog::with_items(answer.view(answer.result), op->method->list_key, page, more->cursor);
     auto bytes = wire::rewrite(answer, {{answer.id, op->host_id()}, {answer.result, result}});
     finish(*op, std::move(bytes));
 }

@@ -124,12 +124,10 @@ aio::task<> deliver_union(house& in, shared_operation op, page_plan plan) {
         deliver_nothing(in, *op, plan.parts, all.outcomes);
         co_return;
     }
-    auto cursor = co_await seal_rest(in, op, std::move(all.next));
-    if (!cursor) {
-        deliver_error(*op, mcp::rpc_code_of(cursor.error()), cursor.error().message);
-        co_return;
-    }
-    auto result = catalog::merged_result(op->method->list_key, all.items, *cursor, all.outcomes);
+    auto more = co_await seal_rest(in, op, std::move(all.next));
+    if (!more) co_return;
+    auto result =
+        catalog::merged_result(op->method->list_key, all.items, more->cursor, all.outcomes);
     finish(*op, wire::make_result(op->host_id(), result));
 }
 

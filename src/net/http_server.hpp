@@ -60,6 +60,8 @@ public:
     // From now on `gone` runs (once, from the loop, not from inside this call) when the peer closes
     // or half-closes the connection while we stream. Used to free a dead stream at once.
     virtual void on_peer_gone(std::function<void()> gone) = 0;
+    // Whether it has done so by now; for before an answer has begun.
+    virtual bool has_left() = 0;
     virtual bool responded() const = 0;
 };
 

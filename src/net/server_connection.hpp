@@ -64,6 +64,7 @@ public:
     aio::task<base::result<void>> write(std::string bytes) override;
     aio::task<base::result<void>> finish() override;
     void on_peer_gone(std::function<void()> gone) override;
+    bool has_left() override { return peek(socket_) == peek_state::ended; }
     bool responded() const override { return answer_ != answer_state::none; }
 
 private:

@@ -2,6 +2,7 @@
 
 #include "base/secret.hpp"
 #include "base/text.hpp"
+#include "policy/key_names.hpp"
 #include "sys/digest.hpp"
 
 namespace sluice::policy {
@@ -30,6 +31,14 @@ caller make_principal(const key_settings& key) {
     return who;
 }
 
+caller make_anyone() {
+    auto anyone = std::make_shared<principal>();
+    anyone->name = "open";
+    anyone->id = "open";
+    anyone->open = true;
+    return anyone;
+}
+
 } // namespace
 
 std::string hash_key(std::string_view key) {
@@ -53,11 +62,7 @@ std::optional<std::string_view> presented_key(
 keyring::keyring(const settings& from) {
     for (const auto& key : from.keys)
         entries_.push_back({base::lower(key.sha256), make_principal(key)});
-    auto anyone = std::make_shared<principal>();
-    anyone->name = "open";
-    anyone->id = "open";
-    anyone->open = true;
-    open_ = std::move(anyone);
+    open_ = make_anyone();
 }
 
 caller keyring::find(std::optional<std::string_view> key) const {
@@ -78,6 +83,15 @@ caller keyring::known_as(std::string_view id) const {
         if (each.who->id == id) return each.who;
     }
     return nullptr;
+}
+
+std::map<std::string, std::string> names_by_id(const settings& from) {
+    std::map<std::string, std::string> all;
+    auto anyone = make_anyone();
+    if (from.keys.empty()) all.emplace(anyone->id, anyone->name);
+    for (const auto& key : from.keys)
+        all.emplace(make_principal(key)->id, key.name);
+    return all;
 }
 
 } // namespace sluice::policy

@@ -98,6 +98,8 @@ struct journal::desk {
                 });
             if (oldest == pending.entries.end()) break;
             pending.entries.erase(oldest);
+            // Of any other log this is the copy of a stream that counts its own.
+            if (epoch == state::anyone && at.dropped != nullptr) ++*at.dropped;
         }
     }
     state::log_append take() {

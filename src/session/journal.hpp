@@ -13,6 +13,7 @@
 #include "state/store.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -27,6 +28,7 @@ struct journal_place {
     std::string owner; // this replica
     state::log_bounds bounds;
     std::chrono::milliseconds ttl{0};
+    std::uint64_t* dropped = nullptr; // counts what a shared log is never given; outlives all
 };
 
 class journal {

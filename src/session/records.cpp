@@ -1,12 +1,11 @@
 #include "session/records.hpp"
 
+#include "session/record_names.hpp"
 #include "sys/random.hpp"
 
 namespace sluice::session {
 
 namespace {
-
-constexpr std::string_view who_field = "who";
 
 base::fault no_salt_yet() {
     return {
@@ -20,10 +19,6 @@ std::string field_of(const state::fields& record, std::string_view name) {
         if (field == name) return value;
     }
     return {};
-}
-
-std::string roster_of(std::string_view principal) {
-    return "k:" + std::string(principal);
 }
 
 } // namespace

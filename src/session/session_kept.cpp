@@ -71,6 +71,7 @@ journal_place session::place_of_log(std::string_view handle) const {
     at.bounds.entries = bounds_.events_per_stream;
     at.bounds.bytes = bounds_.bytes_per_stream;
     at.ttl = bounds_.resume_window;
+    at.dropped = &counters_.dropped;
     return at;
 }
 

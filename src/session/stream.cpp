@@ -2,6 +2,7 @@
 
 #include "aio/within.hpp"
 #include "mcp/errors.hpp"
+#include "session/session.hpp"
 #include "wire/message.hpp"
 
 #include <algorithm>
@@ -91,6 +92,10 @@ void stream::push(event e) {
 
 void stream::push_copy(event e) {
     if (done() || e.position < next_position_) return;
+    // What left the log before it was read here. A copy from the log's beginning may well find that
+    // its host has read what is gone.
+    bool behind = handle_ == standing_handle && next_position_ > 1;
+    if (behind) counters_.dropped += e.position - next_position_;
     next_position_ = e.position + 1;
     add(std::move(e));
 }

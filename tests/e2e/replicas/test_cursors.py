@@ -141,3 +141,19 @@ def test_without_redis_a_cursor_waits_and_works_later(up, clusters, hosts, how):
     cluster.redis.thaw() if how == 'frozen' else cluster.redis.start()
     wait_until(lambda: page(host, cursor=cursor).status == 200, 20, 'the cursor to be served again')
     assert '"t3"' in page(host, cursor=cursor).result()
+
+
+@pytest.mark.parametrize('scope', ['one', 'all'])
+def test_without_redis_a_first_page_that_others_follow_is_refused_in_the_stores_name(fakes, clusters, hosts, scope):
+    up = fakes('up', tool_names=['t0', 't1', 't2'], page_size=2, prompts=['p0'])
+    cluster = clusters({'up': http(up)}, count=1, balanced=False)
+    host = hosts(cluster[0].url(*(['up'] if scope == 'one' else []))).open()
+    cursor_of(host)
+    cluster.redis.stop()
+    answer = wait_until(lambda: (a := page(host, timeout=10)).status == 503 and a, 10, 'a plain refusal')
+    assert int(answer.header('retry-after')) >= 1, answer.headers
+    message = message_error(answer, code=-32603)['message']
+    assert 'the store of listing positions is away' in message and '127.0.0.1' not in message, message
+    assert 'p0"' in page(host, 'prompts/list').result()
+    cluster.redis.start()
+    wait_until(lambda: page(host).status == 200, 20, 'the list to be served again')

@@ -1,6 +1,7 @@
 """A process of one session lives on one replica, the session's home: requests elsewhere are passed on, and when the
 home dies the session has a new one and a new process (decision 2)."""
 import json
+import signal
 
 import pytest
 
@@ -145,3 +146,18 @@ def test_a_session_that_gains_a_process_by_a_reload_has_a_home_from_its_first_us
     wait_until(lambda: [p for p in child.pids() if alive(p)] == [int(pid)], what='those that were met alone to end')
     assert everywhere[2].end().status in (200, 204)
     wait_until(lambda: not alive(int(pid)), what='the process to end')
+
+
+def test_a_home_that_could_not_look_in_time_does_not_run_what_was_given_up(child, replicas):
+    cluster, host = replicas()
+    there = at(host, cluster[1])
+    there.say('pid')
+    cluster[0].gateway.signal(signal.SIGSTOP)
+    try:
+        answer = there.call('echo', {'key': 'once'})
+        assert answer.status == 503 and answer.header('retry-after'), answer.status
+    finally:
+        cluster[0].gateway.signal(signal.SIGCONT)
+    wait_until(lambda: cluster[0].metric('sluice_peer_refused_total', reason='left') == 1, what='the home to look')
+    assert there.call('echo', {'key': 'once'}).status == 200
+    assert len([m for m in child.texts('tools/call') if 'once' in m]) == 1

@@ -1,6 +1,7 @@
 """What upstreams say outside calls, over replicas: once, on the one stream of the session, wherever that is read
 and whoever listens upstream (issue 4 B)."""
 import json
+import signal
 import time
 
 import pytest
@@ -300,3 +301,26 @@ def test_a_place_that_is_given_up_while_the_store_is_away_is_free_when_it_is_bac
 def logs(memory):
     """Keys of logs: they hold the epoch and the place of the last event."""
     return [k for k in memory.keys() if memory.ask('TYPE', k) == b'hash' and memory.ask('HEXISTS', k, 'epoch')]
+
+
+def test_what_a_flood_loses_on_its_way_is_counted(up, memory, clusters, hosts):
+    """A reader that stands still is outrun twice: by the writer before the store, and by the log behind it."""
+    cluster = clusters({'up': http(up)}, redis=memory, balanced=False, limits={'events_per_stream': 10})
+    host = hosts(cluster[0].url('up')).open()
+    at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
+    listened(up)
+    stream = Listener(host, cluster[1], up)
+    up.push(LOG % 'info')
+    stream.until(lambda m: 'notifications/message' in m)
+    cluster[1].gateway.signal(signal.SIGSTOP)
+    try:
+        for _ in range(500):
+            up.push(LOG % 'info')
+        up.push(MARK % 500)
+        log, = memory.keys('*l:{*}:0')
+        wait_until(lambda: any(b'x/marker' in v for v in memory.ask('HVALS', log)), what='the upstream to be heard')
+    finally:
+        cluster[1].gateway.signal(signal.SIGCONT)
+    got = len(stream.all()) - 1
+    dropped = sum(r.metric('sluice_notes_dropped_total') for r in cluster)
+    assert got < 500 and got + dropped == 500, (got, dropped)
