@@ -13,17 +13,15 @@ namespace {
 
 // How often a waiting question looks whether its host is still there.
 constexpr auto look_every = std::chrono::seconds(1);
-// Of one call: questions at the host at once, and coroutines that also count refusals being told.
+// Of one call: questions at the host at once, and coroutines that also count refusals being told;
+// over that the call itself waits until each refusal is told.
 constexpr std::size_t most_open = 16;
 constexpr std::size_t most_jobs = 128;
 constexpr auto answer_limit = std::chrono::seconds(10);
 constexpr auto farewell_limit = std::chrono::seconds(2); // somebody waits for the end of the call
 
-std::string mode_of(const wire::message& request) {
-    auto params = request.view(request.params);
-    auto mode = wire::object_view(params).find("mode");
-    if (!mode || wire::kind_of(*mode) != wire::kind::string) return "form";
-    return wire::unescape(*mode);
+base::fault too_many() {
+    return {base::errc::too_many, "too many questions are open in this call"};
 }
 
 } // namespace
@@ -43,35 +41,32 @@ questions::questions(house& in, shared_operation op, std::size_t server, shared_
       jobs_(op_->host->get_executor(), "gateway"),
       on_cancel_(*op_->call, [this] { withdraw_all(); }), last_settled_(aio::clock::now()) {}
 
-void questions::take(wire::message request) {
-    if (jobs_.size() >= most_jobs) return; // it floods; what it asks now is never answered
-    ++open_;
-    auto job = relay(std::make_shared<const wire::message>(std::move(request)));
-    jobs_.spawn(std::move(job));
+aio::task<> questions::take(wire::message request) {
+    auto asked = std::make_shared<const wire::message>(std::move(request));
+    if (jobs_.size() < most_jobs) {
+        ++open_;
+        jobs_.spawn(relay(std::move(asked)));
+        co_return;
+    }
+    // It floods: no more of what it says is read until it has taken this.
+    auto why = too_many();
+    co_await refuse(std::move(asked), std::move(why));
 }
 
 base::result<void> questions::may_be_asked(const wire::message& request) const {
     const auto& server = in_.names.server(server_);
-    auto method = request.method_text();
     mcp::allowed_questions allowed{
         server.allow_elicitation, server.allow_sampling, server.allow_roots
     };
     auto declared = mcp::declared_upstream(op_->host->who().capabilities, allowed);
-    if (mcp::can_answer(declared, method, mode_of(request))) return {};
-    return base::fault(
-        base::errc::method_not_found,
-        "the client behind this gateway cannot be asked " + method +
-            ": it was not declared, or the gateway's "
-            "configuration does not allow it for this server"
-    );
+    return mcp::can_answer(declared, request.method_text(), request.view(request.params));
 }
 
 aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
     co_await aio::keep_running_when_cancelled();
     auto allowed = may_be_asked(*request);
     if (allowed && closing_) allowed = base::fault(base::errc::cancelled, "the call has ended");
-    if (allowed && open_ > most_open)
-        allowed = base::fault(base::errc::too_many, "too many questions are open");
+    if (allowed && open_ > most_open) allowed = too_many();
     if (allowed) {
         co_await put_to_host(request);
     } else {
@@ -190,10 +185,8 @@ void questions::note_open() {
 }
 
 aio::task<> questions::refuse(std::shared_ptr<const wire::message> request, base::fault why) {
-    int code =
-        why.code == base::errc::method_not_found ? mcp::code_method_not_found : mcp::code_internal;
-    auto bytes = wire::make_error(request->view(request->id), code, why.message);
-    bool leaving = closing_ || op_->host->is_ending();
+    auto bytes = wire::make_error(request->view(request->id), mcp::rpc_code_of(why), why.message);
+    bool leaving = closing_ || op_->host->is_ending() || jobs_.size() >= most_jobs;
     auto until = aio::clock::now() + (leaving ? farewell_limit : answer_limit);
     [[maybe_unused]] auto sent = co_await link_->notify(std::move(bytes), until);
     in_.meters.question_ended(request->method_text(), name_of(why.code));

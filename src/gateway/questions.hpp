@@ -26,7 +26,8 @@ class questions {
 public:
     questions(house& in, shared_operation op, std::size_t server, shared_link link);
 
-    void take(wire::message request);
+    // Returns at once, but in a flood.
+    aio::task<> take(wire::message request);
     // The upstream takes a question of its own back (notifications/cancelled).
     void withdrawn(const wire::message& note);
     std::size_t open() const { return open_; }

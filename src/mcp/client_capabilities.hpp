@@ -1,6 +1,9 @@
 // What a host can be asked, read from the capabilities it declared, and what of that may be
-// declared to an upstream. Spec: Lifecycle (ClientCapabilities), elicitation modes of 2025-11-25.
+// declared to an upstream. Spec: Lifecycle (ClientCapabilities), elicitation modes and
+// sampling.tools of 2025-11-25.
 #pragma once
+
+#include "base/result.hpp"
 
 #include <string>
 #include <string_view>
@@ -17,8 +20,10 @@ struct allowed_questions {
 // The host's own members, exact text, of the kinds that the configuration allows: a JSON object.
 std::string declared_upstream(std::string_view host_capabilities, allowed_questions allowed);
 
-// Whether a host with these capabilities can be sent this request; `mode` is elicitation's
-// ("form" when absent). Unknown methods: no.
-bool can_answer(std::string_view capabilities, std::string_view method, std::string_view mode);
+// Whether a host with these capabilities can be sent a request with these params (JSON text; "" =
+// none). Faults: method_not_found where it did not declare it, unknown methods among them;
+// invalid_params for params that do not say what is asked.
+base::result<void>
+can_answer(std::string_view capabilities, std::string_view method, std::string_view params);
 
 } // namespace sluice::mcp

@@ -99,6 +99,43 @@ def test_what_was_not_declared_is_refused_and_the_host_never_sees_it(plain, aske
     assert len(call.messages) == 1      # the result
 
 
+@pytest.mark.parametrize('params', ['{"messages":[],"tools":[]}', '{"messages":[],"toolChoice":{"mode":"auto"}}'])
+def test_a_host_that_did_not_declare_tools_for_sampling_is_sent_none(plain, asked, params):
+    call = asked(plain, {'sampling': {}}, method=SAMPLE, params=params)
+    error = json.loads(rawjson.get(call.upstream_got(), 'error'))
+    assert error['code'] == -32601 and 'with tools' in error['message']
+    assert len(call.messages) == 1      # the result
+    able = asked(plain, {'sampling': {'tools': {}}}, method=SAMPLE, params=params)
+    question = able.question()
+    assert rawjson.get(question, 'params') == params
+    able.reply(question, '{}')
+    assert rawjson.get(able.upstream_got(), 'result') == '{}'
+
+
+@pytest.mark.parametrize('params', [
+    '{"mode":"form","mode":"url","url":"https://a/","elicitationId":"1","message":"m"}',
+    '{"m\\u006fde":"url","mode":"form","url":"https://a/","message":"m"}',
+    '{"mode":["url"],"url":"https://a/","message":"m"}'])
+def test_a_mode_that_two_may_read_in_two_ways_reaches_no_host(plain, asked, params):
+    call = asked(plain, {'elicitation': {'form': {}}}, params=params)
+    error = json.loads(rawjson.get(call.upstream_got(), 'error'))
+    assert error['code'] == -32602 and 'mode' in error['message']
+    assert len(call.messages) == 1      # the result
+
+
+@pytest.mark.parametrize('way', ['post', 'stdio', 'sse'])
+def test_a_flood_of_questions_has_an_answer_to_each(way, fakes, stdio_fakes, gateways, hosts):
+    up = Upstream(way, fakes, stdio_fakes)
+    host = hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN).open()
+    asks = ['{"jsonrpc":"2.0","id":"m%d","method":"%s","params":%s}' % (n, ELICIT, FORM) for n in range(300)]
+    host.start_call('say', {'raw': asks}).answer().messages()
+    wait_until(lambda: len(up.answers()) >= 300, what='an answer to each')
+    got = [json.loads(answer) for answer in up.answers()]
+    assert sorted(a['id'] for a in got) == sorted('m%d' % n for n in range(300))
+    assert not any('result' in a for a in got)
+    assert any('too many questions are open' in a['error']['message'] for a in got)
+
+
 def test_a_silent_host_is_an_error_upstream_and_the_question_is_withdrawn(up, asked):
     call = asked(up, config={**ALLOWED, 'timeout': '300ms'})
     question = call.question()
