@@ -248,17 +248,24 @@ aio::task<> session_links::claim_standing(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     if (s->claiming) co_return;
     s->claiming = true;
+    bool after_another = false;
     while (!closing_ && s->link && s->link->usable()) {
         bool whoever_has_it = std::exchange(s->replaces, false);
         auto held = co_await claim(in_, host_, field_of("get", *s->of), whoever_has_it);
         s->claims_standing = held && held->mine;
+        if (held && held->from_dead) after_another = true;
         if (s->claims_standing) break;
         std::string holder;
         if (held) holder = std::move(held->holder);
+        after_another = after_another || !holder.empty();
         co_await outwait(s, std::move(holder));
     }
     s->claiming = false;
-    if (s->claims_standing && s->link && s->link->usable() && !closing_) s->link->open_standing();
+    if (!s->claims_standing || !s->link || !s->link->usable() || closing_) co_return;
+    if (after_another)
+        s->link->take_over_standing();
+    else
+        s->link->open_standing();
 }
 
 // Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.
