@@ -1,6 +1,7 @@
 """A process of one session lives on one replica, the session's home: requests elsewhere are passed on, and when the
 home dies the session has a new one and a new process (decision 2)."""
 import json
+import signal
 
 import pytest
 
@@ -10,6 +11,7 @@ from fake.host import Host
 from kit import http, progress_notes, text_of
 from lib.procs import alive, wait_until
 from reloading import Reloading
+from stalling import Stall
 
 
 @pytest.fixture
@@ -145,3 +147,40 @@ def test_a_session_that_gains_a_process_by_a_reload_has_a_home_from_its_first_us
     wait_until(lambda: [p for p in child.pids() if alive(p)] == [int(pid)], what='those that were met alone to end')
     assert everywhere[2].end().status in (200, 204)
     wait_until(lambda: not alive(int(pid)), what='the process to end')
+
+
+def other_pid(there, pid):
+    """Of the process that serves the session, if it is another and says so."""
+    final = there.call('pid').final()
+    found = text_of(rawjson.get(final, 'result') or '{"content":[{"text":""}]}')
+    return found if found not in ('', pid) else None
+
+
+@pytest.mark.parametrize('happens', ['frozen', 'cut off from the store'])
+def test_a_home_that_was_away_for_longer_than_its_lease_lets_go(child, memory, replicas, hosts, happens):
+    """It lives, but another replica has become the home meanwhile: one process stays."""
+    cluster, host = replicas(lease='2s')
+    home = cluster[0].gateway
+    way = Stall(memory.port)
+    if happens != 'frozen':
+        cluster[0].stop()
+        cluster[0].start(store='redis://127.0.0.1:%d/0' % way.port)
+        cluster.wait_ready()
+        home = cluster[0].gateway
+        host = hosts(cluster[0].url('up'), capabilities=CAN, timeout=20).open()
+    pid = host.say('pid')
+    way.stall()
+    if happens == 'frozen':
+        home.signal(signal.SIGSTOP)
+    try:
+        new = wait_until(lambda: other_pid(at(host, cluster[1]), pid), 30, 'the new home')
+    finally:
+        way.resume()
+        home.signal(signal.SIGCONT)
+    wait_until(lambda: not alive(int(pid)), 15, 'the process at the old home to end')
+    for replica in cluster:
+        wait_until(lambda: at(host, replica).ask('ping').status == 200, 10, 'the session to be served')
+        assert at(host, replica).say('pid') == new
+    assert at(host, cluster[0]).end().status in (200, 204)
+    wait_until(lambda: not [p for p in child.pids() if alive(p)], what='no process to be left')
+    way.close()
