@@ -11,8 +11,10 @@ namespace {
 
 // A session used less than this ago is somebody's; it is never ended to make room.
 constexpr auto idle_enough = std::chrono::minutes(1);
-// What holds a session that no request is at: the list of sessions, and its own task.
+// What holds a session that no request is at: the list of sessions, and its own task. Who still
+// holds one that was not used for so long is no request on its way to a call.
 constexpr long held_at_rest = 2;
+constexpr auto on_its_way = std::chrono::seconds(3);
 // How late a record may learn that its session was used.
 constexpr auto longest_tick = std::chrono::seconds(30);
 
@@ -96,7 +98,9 @@ bool registry::let_a_copy_go() {
     std::shared_ptr<session> longest;
     for (auto& [key, s] : sessions_) {
         bool stays = s->who().key.empty() || !s->who().home.empty() || s->who().one_stream;
-        if (stays || s->is_busy() || s->is_ending() || s.use_count() > held_at_rest) continue;
+        if (stays || s->is_busy() || s->is_ending()) continue;
+        bool just_used = aio::clock::now() - s->last_used() < on_its_way;
+        if (just_used && s.use_count() > held_at_rest) continue;
         if (!longest || s->last_used() < longest->last_used()) longest = s;
     }
     if (!longest) return false;
