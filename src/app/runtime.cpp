@@ -246,6 +246,8 @@ void runtime::listen_to_store() {
     sessions_.attach_to_each([this](session::session& host) {
         return std::make_unique<gateway::session_links>(grounds_, host);
     });
+    sessions_.doubt_homes_when([this] { return replicas_.may_be_taken_over(); });
+    replicas_.on_regained([this] { sessions_.look_at_homes(); });
     store_->on_word(
         [this](std::string_view channel, std::string_view word) { sessions_.heard(channel, word); },
         [this] { sessions_.doubt_all(); }

@@ -51,6 +51,7 @@ refusal because(const base::fault& f, std::string id) {
         f.http_status != 0 ? f.http_status : mcp::http_status_of(f), f.message, std::move(id)
     );
     why.reason = name_of(f.code);
+    if (why.status == 503) why.retry_after = 1;
     return why;
 }
 

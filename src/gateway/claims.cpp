@@ -27,6 +27,7 @@ claim(const grounds& in, const session::session& host, std::string field, bool f
         auto taken = co_await store.set_if(record, field, out.holder, in.replicas.self());
         if (!taken) co_return taken.error();
         out.mine = *taken;
+        out.from_dead = *taken && !from_anyone;
     }
     if (out.mine) out.holder.clear();
     co_return out;

@@ -13,7 +13,8 @@ namespace sluice::gateway {
 
 struct claimed {
     bool mine = false;
-    std::string holder; // who has it, when it is not this replica
+    bool from_dead = false; // that replica's, who had it
+    std::string holder;     // who has it, when it is not this replica
 };
 
 // Takes it where nobody has it, or who has it is dead (or whoever has it, with `from_anyone`).

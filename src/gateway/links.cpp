@@ -76,6 +76,7 @@ aio::task<> session_links::open_for_all(shared_slot s) {
     if (opened && wanted) {
         s->link = *opened;
         if (s->ear) s->link->add_listener(s->ear);
+        if (is_kept(*s->of) && !is_published(*s)) chores_.spawn(publish_later(s));
         s->declares = request_for(*s).capabilities != "{}";
         bool again = is_kept(*s->of) ? s->replaces : !s->subscriptions.empty();
         bool listens = worth_listening(*s);
@@ -157,7 +158,7 @@ aio::task<> session_links::close_here(bool for_all) {
             each.spawn(leave_shared(s));
             continue;
         }
-        bool goes_on = !for_all && !s->handle.empty();
+        bool goes_on = !for_all && is_published(*s);
         auto link = goes_on ? s->link : std::move(s->link);
         if (goes_on && s->claims_standing) unclaim(in_, host_, field_of("get", *s->of));
         if (link && !goes_on) each.spawn(close_link(std::move(link)));

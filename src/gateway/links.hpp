@@ -94,8 +94,9 @@ private:
         std::string handle;                  // of the link, as the record has it; empty = not there
         bool claims_standing = false;
         bool claiming = false;
-        bool replaces = false; // the link is a new one, in the place of one that the record had
-        bool declares = false; // capabilities that let it ask the host
+        bool publishing = false; // later, as the store was away
+        bool replaces = false;   // the link is a new one, in the place of one that the record had
+        bool declares = false;   // capabilities that let it ask the host
         std::shared_ptr<hearing> ear;
         std::shared_ptr<const net::fields> headers; // of the request that opened it
         std::map<std::string, bool> subscriptions;  // URI → the upstream has said yes
@@ -121,7 +122,11 @@ private:
     std::string field_of(std::string_view kind, const served& server) const;
     aio::task<base::result<shared_link>> open_kept(shared_slot s);
     aio::task<base::result<shared_link>> publish(shared_slot s, shared_link made);
+    aio::task<base::result<std::string>> enter(shared_slot s, std::string handle);
     aio::task<> publish_again(shared_slot s);
+    aio::task<> publish_later(shared_slot s);
+    aio::task<> give_way(shared_slot s, shared_link link);
+    static bool is_published(const slot& s);
     void stands_in_its_place(const shared_slot& s);
     std::string subscription_field(const served& server, std::string_view uri) const;
     void keep_subscription(const slot& s, const std::string& uri);

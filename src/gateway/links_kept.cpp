@@ -16,6 +16,7 @@ namespace {
 // How long the calls of an upstream session that lost a race have to end by themselves.
 constexpr auto others_call_off = std::chrono::milliseconds(500);
 constexpr auto last_calls = std::chrono::minutes(1);
+constexpr auto publish_pace = std::chrono::milliseconds(500);
 // How often a replica that would listen asks whether the one that does still wants to.
 constexpr auto claim_again = std::chrono::seconds(30);
 // What the record takes of a session's subscriptions; any more are known to one replica alone.
@@ -60,33 +61,38 @@ aio::task<base::result<shared_link>> session_links::open_kept(shared_slot s) {
     }
     s->replaces = known && known->has_value();
     auto opened = co_await open_one(s);
-    // Where the store is away the session serves this replica alone, until it is opened again.
     if (!opened || !known) co_return opened;
     auto standing = co_await publish(s, std::move(*opened));
     co_return standing;
+}
+
+// Which upstream session stands in the record from now on: this one, or another's.
+aio::task<base::result<std::string>> session_links::enter(shared_slot s, std::string handle) {
+    auto& store = in_.sessions.kept()->store();
+    auto key = session::records::record_key(host_.who().key);
+    auto field = field_of("up", *s->of);
+    if (!s->handle.empty()) {
+        auto replaced = co_await store.set_if(key, field, s->handle, handle);
+        if (!replaced) co_return replaced.error();
+        if (*replaced) co_return handle;
+    }
+    auto other = co_await store.set_new(key, field, handle);
+    if (!other) co_return other.error();
+    if (*other) co_return std::move(**other);
+    co_return handle;
 }
 
 // The one that stands in the record wins; the other ends.
 aio::task<base::result<shared_link>> session_links::publish(shared_slot s, shared_link made) {
     auto handle = made->handle();
     if (handle.empty()) co_return made;
-    auto& store = in_.sessions.kept()->store();
-    auto key = session::records::record_key(host_.who().key);
-    auto field = field_of("up", *s->of);
-    if (!s->handle.empty()) {
-        auto replaced = co_await store.set_if(key, field, s->handle, handle);
-        if (replaced && *replaced) {
-            s->handle = std::move(handle);
-            co_return made;
-        }
-    }
-    auto other = co_await store.set_new(key, std::move(field), handle);
-    if (!other && other.error().code == base::errc::not_found) {
+    auto stands = co_await enter(s, handle);
+    if (!stands && stands.error().code == base::errc::not_found) {
         co_await made->close();
         co_return base::fault(base::errc::closed, "the session has ended");
     }
-    if (!other) co_return made;
-    if (!*other) {
+    if (!stands) co_return made;
+    if (*stands == handle) {
         s->handle = std::move(handle);
         co_return made;
     }
@@ -94,9 +100,9 @@ aio::task<base::result<shared_link>> session_links::publish(shared_slot s, share
     s->replaces = false;
     s->claims_standing = false;
     auto request = request_for(*s);
-    request.adopt = **other;
+    request.adopt = *stands;
     auto adopted = co_await s->of->server->open(std::move(request));
-    if (adopted) s->handle = std::move(**other);
+    if (adopted) s->handle = std::move(*stands);
     co_return adopted;
 }
 
@@ -105,28 +111,55 @@ aio::task<> session_links::publish_again(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     auto link = s->link;
     if (!link) co_return;
-    auto& store = in_.sessions.kept()->store();
-    auto key = session::records::record_key(host_.who().key);
-    auto field = field_of("up", *s->of);
     auto handle = link->handle();
-    if (s->handle.empty()) { // it was opened while the store was away
-        auto stands = co_await publish(s, link);
-        if (stands && *stands == link) {
-            co_await subscribe_again(s, true);
-        } else if (s->link == link) {
-            s->link.reset(); // the next that needs it takes up the other
-            s->handle.clear();
+    auto stands = co_await enter(s, handle);
+    bool ended = !stands && stands.error().code == base::errc::not_found;
+    if (ended || (stands && *stands != handle)) {
+        co_await give_way(std::move(s), std::move(link));
+        co_return;
+    }
+    if (stands)
+        s->handle = std::move(handle);
+    else
+        chores_.spawn(publish_later(s));
+    stands_in_its_place(s);
+    co_await subscribe_again(s, true);
+}
+
+bool session_links::is_published(const slot& s) {
+    return !s.handle.empty() && (!s.link || s.link->handle() == s.handle);
+}
+
+// Until the store is back an upstream session serves this replica alone.
+aio::task<> session_links::publish_later(shared_slot s) {
+    co_await aio::keep_running_when_cancelled();
+    if (s->publishing || !s->link || s->link->handle().empty()) co_return;
+    s->publishing = true;
+    auto link = s->link;
+    auto wanted = [&] {
+        return !closing_ && !s->closed && s->link == link && link->usable() && !is_published(*s);
+    };
+    while (wanted()) {
+        co_await aio::pause(publish_pace);
+        if (!wanted() || !in_.sessions.kept()->store().how().up) continue;
+        auto handle = link->handle();
+        auto stands = co_await enter(s, handle);
+        bool ended = !stands && stands.error().code == base::errc::not_found;
+        if (!stands && !ended) continue;
+        if (ended || *stands != handle) {
+            s->publishing = false;
+            co_await give_way(std::move(s), std::move(link));
+            co_return;
         }
-        co_return;
+        bool replaced = !s->handle.empty();
+        s->handle = std::move(handle);
+        if (replaced) stands_in_its_place(s);
     }
-    auto replaced = co_await store.set_if(key, field, s->handle, handle);
-    if (!replaced || *replaced) {
-        if (replaced) s->handle = std::move(handle);
-        stands_in_its_place(s);
-        co_await subscribe_again(s, true);
-        co_return;
-    }
-    // Another replica was quicker: its session is the one; calls under way in this one may end.
+    s->publishing = false;
+}
+
+// Another replica was quicker: its session is the one; calls under way in this one may end.
+aio::task<> session_links::give_way(shared_slot s, shared_link link) {
     if (s->link == link) {
         bool listens = s->claims_standing || worth_listening(*s);
         s->link.reset();
@@ -215,17 +248,24 @@ aio::task<> session_links::claim_standing(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     if (s->claiming) co_return;
     s->claiming = true;
+    bool after_another = false;
     while (!closing_ && s->link && s->link->usable()) {
         bool whoever_has_it = std::exchange(s->replaces, false);
         auto held = co_await claim(in_, host_, field_of("get", *s->of), whoever_has_it);
         s->claims_standing = held && held->mine;
+        if (held && held->from_dead) after_another = true;
         if (s->claims_standing) break;
         std::string holder;
         if (held) holder = std::move(held->holder);
+        after_another = after_another || !holder.empty();
         co_await outwait(s, std::move(holder));
     }
     s->claiming = false;
-    if (s->claims_standing && s->link && s->link->usable() && !closing_) s->link->open_standing();
+    if (!s->claims_standing || !s->link || !s->link->usable() || closing_) co_return;
+    if (after_another)
+        s->link->take_over_standing();
+    else
+        s->link->open_standing();
 }
 
 // Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.

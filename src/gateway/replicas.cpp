@@ -6,6 +6,7 @@
 #include "sys/random.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::gateway {
 
@@ -120,6 +121,8 @@ aio::task<bool> replicas::renew() {
         auto stands = co_await store_.put(lease_key(self_), from_.address, from_.lease);
         if (!stands) co_return false;
         leased_ = true;
+        bool again = std::exchange(had_lease_, true);
+        if (again && regained_) regained_();
     }
     auto on = co_await store_.enlist(std::string(roster), member(), from_.lease, 0);
     if (!on) co_return false;

@@ -12,6 +12,7 @@
 #include "state/store.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ public:
     bool alone() const { return !store_.is_shared(); }
     // Our lease is known to be good: it was renewed less than a lease ago.
     bool holds_lease() const;
+    // The store is there and has not heard of us for a lease: others may have taken over.
+    bool may_be_taken_over() const { return !holds_lease() && store_.how().up; }
+    // Called when a lease that had run out is ours again. Before start().
+    void on_regained(std::function<void()> what) { regained_ = std::move(what); }
     std::chrono::milliseconds lease() const { return from_.lease; }
 
     // Before start(): the address may be known only once the listener stands.
@@ -89,6 +94,8 @@ private:
     std::string runs_;
     aio::instant renewed_{}; // when the last renewal that succeeded was sent
     bool leased_ = false;
+    bool had_lease_ = false;
+    std::function<void()> regained_;
     bool away_ = false;   // the last renewal failed
     aio::instant back_{}; // when one succeeded again
     std::map<std::string, sighting, std::less<>> seen_;

@@ -11,6 +11,10 @@ namespace {
 
 // A session used less than this ago is somebody's; it is never ended to make room.
 constexpr auto idle_enough = std::chrono::minutes(1);
+// What holds a session that no request is at: the list of sessions, and its own task. Who still
+// holds one that was not used for so long is no request on its way to a call.
+constexpr long held_at_rest = 2;
+constexpr auto on_its_way = std::chrono::seconds(3);
 // How late a record may learn that its session was used.
 constexpr auto longest_tick = std::chrono::seconds(30);
 
@@ -38,11 +42,12 @@ base::result<std::shared_ptr<session>> registry::open_throw_away(identity who) {
 }
 
 base::result<std::shared_ptr<session>> registry::admit(identity who, std::string key) {
-    if (sessions_.size() >= bounds_.max_sessions) {
+    if (sessions_.size() >= bounds_.max_sessions && !let_a_copy_go()) {
         return base::fault(
             base::errc::too_many,
             "this gateway has " + std::to_string(sessions_.size()) +
-                " sessions, its limit (limits.sessions); try again later"
+                " sessions, its limit (limits.sessions); try again later",
+            503
         );
     }
     // What has a record is bounded over all replicas, by the roster: records::create says.
@@ -87,6 +92,22 @@ aio::task<> registry::end_quietly(std::shared_ptr<session> s) {
     if (!ended) s->end_here();
 }
 
+// The session itself goes on: whatever replica it comes to next takes it up.
+bool registry::let_a_copy_go() {
+    if (!shared() || !records_->store().how().up) return false;
+    std::shared_ptr<session> longest;
+    for (auto& [key, s] : sessions_) {
+        bool stays = s->who().key.empty() || !s->who().home.empty() || s->who().one_stream;
+        if (stays || s->is_busy() || s->is_ending()) continue;
+        bool just_used = aio::clock::now() - s->last_used() < on_its_way;
+        if (just_used && s.use_count() > held_at_rest) continue;
+        if (!longest || s->last_used() < longest->last_used()) longest = s;
+    }
+    if (!longest) return false;
+    longest->end_here();
+    return true;
+}
+
 // Of a session that other replicas may be using only the copy that is here goes; none that has
 // something of its own here, which would end with it.
 bool registry::make_room_for(std::string_view principal) {
@@ -128,6 +149,8 @@ std::shared_ptr<session> registry::find(std::string_view id, std::string_view pr
     auto it = sessions_.find(std::string(id));
     if (it == sessions_.end() || it->second->is_ending()) return nullptr;
     if (it->second->who().principal != principal || it->second->is_doubtful) return nullptr;
+    bool at_home = shared() && !it->second->who().home.empty();
+    if (at_home && may_have_lost_homes_ && may_have_lost_homes_()) return nullptr;
     if (is_past(it->second->who())) {
         if (!shared()) it->second->end(); // else adopt() ends it for all
         return nullptr;
@@ -165,9 +188,14 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
         co_await end_past(present, std::move(who));
         co_return out;
     }
+    if (present && has_lost_home(*present, who)) {
+        present->end_here();
+        present.reset();
+    }
     if (present) {
         present->is_doubtful = false;
-        out.here = find(id, principal);
+        present->touch();
+        out.here = std::move(present);
         co_return out;
     }
     bool elsewhere = !who.home.empty() && who.home != records_->replica();
@@ -244,6 +272,34 @@ void registry::doubt_all() {
         s->is_doubtful = !s->who().key.empty();
 }
 
+bool registry::has_lost_home(const session& s, const identity& recorded) const {
+    const auto& mine = records_->replica();
+    return s.who().home == mine && !recorded.home.empty() && recorded.home != mine;
+}
+
+void registry::look_at_homes() {
+    if (!shared()) return;
+    for (const auto& s : all()) {
+        if (!s->who().home.empty()) s->is_doubtful = true;
+    }
+    auto job = leave_lost_homes();
+    chores_.spawn(std::move(job));
+}
+
+aio::task<> registry::leave_lost_homes() {
+    co_await aio::keep_running_when_cancelled();
+    for (const auto& s : all()) {
+        bool counts = s->who().home == records_->replica() && !s->is_ending();
+        if (!counts || chores_.stopping()) continue;
+        auto known = co_await records_->find(s->who().id);
+        if (!known) continue; // in doubt until its next use
+        if (!*known || has_lost_home(*s, **known))
+            s->end_here();
+        else
+            s->is_doubtful = false;
+    }
+}
+
 void registry::start_keeping() {
     if (!shared()) return;
     auto job = keep_all();
@@ -256,10 +312,14 @@ aio::task<> registry::keep_all() {
         auto tick = std::min<aio::duration>(bounds_.idle_ttl / 8, longest_tick);
         if (bounds_.max_age.count() > 0) tick = std::min<aio::duration>(tick, bounds_.max_age / 8);
         co_await aio::pause(tick);
-        for (auto& s : all()) {
+        std::vector<std::weak_ptr<session>> each; // held one at a time
+        each.reserve(by_key_.size());
+        for (const auto& [key, listed] : by_key_)
+            each.push_back(listed);
+        for (const auto& listed : each) {
             if (chores_.stopping()) break;
-            bool counts = !s->who().key.empty() && !s->is_ending();
-            if (counts) co_await keep_one(s);
+            auto s = listed.lock();
+            if (s && !s->is_ending()) co_await keep_one(std::move(s));
         }
     }
 }

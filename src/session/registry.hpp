@@ -62,6 +62,11 @@ public:
     // What the store's broadcast brought, and that some of it may have been missed.
     void heard(std::string_view channel, std::string_view word);
     void doubt_all();
+    // Another replica may have become the home of sessions that live here: those that have another
+    // home by their record end here.
+    void look_at_homes();
+    // Whether that may have happened, asked at each use of such a session.
+    void doubt_homes_when(std::function<bool()> lost) { may_have_lost_homes_ = std::move(lost); }
     // What hangs on every session that is kept for all replicas, from its beginning: whoever ends
     // it ends what others have opened for it.
     void attach_to_each(std::function<std::unique_ptr<attachment>(session&)> make) {
@@ -89,6 +94,9 @@ public:
 private:
     base::result<std::shared_ptr<session>> admit(identity who, std::string key);
     bool make_room_for(std::string_view principal);
+    bool let_a_copy_go();
+    bool has_lost_home(const session& s, const identity& recorded) const;
+    aio::task<> leave_lost_homes();
     std::shared_ptr<session> by_key(std::string_view key) const;
     aio::task<> run(std::shared_ptr<session> s, std::string key);
     bool is_past(const identity& who) const; // timeouts.session_max_age
@@ -102,6 +110,7 @@ private:
     stream_counters counters_;
     registry_counters numbers_;
     std::function<std::unique_ptr<attachment>(session&)> make_attachment_;
+    std::function<bool()> may_have_lost_homes_;
     // By id; throw-away ones under a name that no header can hold.
     std::unordered_map<std::string, std::shared_ptr<session>> sessions_;
     std::unordered_map<std::string, std::weak_ptr<session>> by_key_;

@@ -19,6 +19,8 @@ public:
     http_listener(const std::shared_ptr<http_session>& of, std::shared_ptr<core> shared);
 
     void start();
+    // Another replica had one before: what came in between was missed.
+    void count_as_stood() { stood_ = true; }
     // The session has a new id: its stream is another one.
     void restart();
     void stop();

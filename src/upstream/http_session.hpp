@@ -41,6 +41,7 @@ public:
     bool usable() const override { return !gone_ && !core_->stopped; }
     void add_listener(std::weak_ptr<listener> who) override { hearers_.add(std::move(who)); }
     void open_standing() override;
+    void take_over_standing() override;
 
     // For http_call and http_listener.
     void enter(http_call& call) { calls_.push_back(&call); }

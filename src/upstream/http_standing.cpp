@@ -25,6 +25,13 @@ void http_session::open_standing() {
     standing_->start();
 }
 
+void http_session::take_over_standing() {
+    if (!usable()) return;
+    if (!standing_) standing_ = std::make_shared<http_listener>(shared_from_this(), core_);
+    standing_->count_as_stood();
+    standing_->start();
+}
+
 net::client_request http_session::make_get(const std::string& last_event_id) const {
     net::client_request get;
     get.method = "GET";

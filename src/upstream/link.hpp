@@ -139,6 +139,8 @@ public:
     // opens it in the background and keeps it open; costs a connection. Of all links that hold one
     // session, on whatever replica, one may.
     virtual void open_standing() {}
+    // The same after another replica did: missed() is told when it stands, for what came between.
+    virtual void take_over_standing() {}
 
     // Ends the session at the upstream (HTTP: DELETE). Bounded in time. The link is then unusable.
     virtual aio::task<> close() = 0;

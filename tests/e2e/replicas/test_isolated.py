@@ -11,6 +11,7 @@ from fake.host import Host
 from kit import http, progress_notes, text_of
 from lib.procs import alive, wait_until
 from reloading import Reloading
+from stalling import Stall
 
 
 @pytest.fixture
@@ -161,3 +162,40 @@ def test_a_home_that_could_not_look_in_time_does_not_run_what_was_given_up(child
     wait_until(lambda: cluster[0].metric('sluice_peer_refused_total', reason='left') == 1, what='the home to look')
     assert there.call('echo', {'key': 'once'}).status == 200
     assert len([m for m in child.texts('tools/call') if 'once' in m]) == 1
+
+
+def other_pid(there, pid):
+    """Of the process that serves the session, if it is another and says so."""
+    final = there.call('pid').final()
+    found = text_of(rawjson.get(final, 'result') or '{"content":[{"text":""}]}')
+    return found if found not in ('', pid) else None
+
+
+@pytest.mark.parametrize('happens', ['frozen', 'cut off from the store'])
+def test_a_home_that_was_away_for_longer_than_its_lease_lets_go(child, memory, replicas, hosts, happens):
+    """It lives, but another replica has become the home meanwhile: one process stays."""
+    cluster, host = replicas(lease='2s')
+    home = cluster[0].gateway
+    way = Stall(memory.port)
+    if happens != 'frozen':
+        cluster[0].stop()
+        cluster[0].start(store='redis://127.0.0.1:%d/0' % way.port)
+        cluster.wait_ready()
+        home = cluster[0].gateway
+        host = hosts(cluster[0].url('up'), capabilities=CAN, timeout=20).open()
+    pid = host.say('pid')
+    way.stall()
+    if happens == 'frozen':
+        home.signal(signal.SIGSTOP)
+    try:
+        new = wait_until(lambda: other_pid(at(host, cluster[1]), pid), 30, 'the new home')
+    finally:
+        way.resume()
+        home.signal(signal.SIGCONT)
+    wait_until(lambda: not alive(int(pid)), 15, 'the process at the old home to end')
+    for replica in cluster:
+        wait_until(lambda: at(host, replica).ask('ping').status == 200, 10, 'the session to be served')
+        assert at(host, replica).say('pid') == new
+    assert at(host, cluster[0]).end().status in (200, 204)
+    wait_until(lambda: not [p for p in child.pids() if alive(p)], what='no process to be left')
+    way.close()

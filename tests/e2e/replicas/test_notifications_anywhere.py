@@ -270,6 +270,23 @@ def test_what_one_replica_subscribed_another_subscribes_again(up, memory, cluste
     assert stream.all() == [FRESH % URIS[0], UPDATED % URIS[0]]
 
 
+def test_what_was_said_while_the_dead_replica_was_to_listen_is_made_up_for(up, memory, clusters, hosts):
+    """Nobody heard it: whoever listens next tells one `updated` for each subscription."""
+    cluster = clusters({'up': http(up)}, redis=memory, balanced=False, lease='2s')
+    host = hosts(cluster[0].url('up'), timeout=20).open()
+    for uri in URIS:
+        assert at(host, cluster[0]).ask('resources/subscribe', {'uri': uri}).result() == '{}'
+    listened(up)
+    stream = Listener(host, cluster[1], up)
+    at(host, cluster[1]).say('echo')
+    cluster[0].kill()
+    up.wait(lambda: not up.listeners, timeout=10)
+    up.push(UPDATED % URIS[0])
+    for _ in URIS:
+        stream.until(lambda m: 'updated' in m, timeout=20)
+    assert sorted(stream.all()) == [FRESH % uri for uri in URIS]
+
+
 def fields_of(memory, prefix):
     """Fields of the one session's record that begin so."""
     record, = [k for k in memory.keys('sluice:s:*')]
