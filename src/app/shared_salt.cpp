@@ -34,6 +34,7 @@ void runtime::adopt_salt(std::string newest) {
     shared_salts_.insert(shared_salts_.begin(), std::move(newest));
     if (shared_salts_.size() > most_salts) shared_salts_.resize(most_salts);
     std::vector<base::secret> salts;
+    salts.reserve(shared_salts_.size());
     for (const auto& one : shared_salts_)
         salts.emplace_back(one);
     ids_ = sys::sealer(salts);
