@@ -1,5 +1,6 @@
 #include "gateway/questions.hpp"
 
+#include "aio/within.hpp"
 #include "gateway/replicas.hpp"
 #include "mcp/client_capabilities.hpp"
 #include "mcp/errors.hpp"
@@ -17,6 +18,9 @@ constexpr auto look_every = std::chrono::seconds(1);
 // over that the call itself waits until each refusal is told.
 constexpr std::size_t most_open = 16;
 constexpr std::size_t most_jobs = 128;
+// By then a call that another replica runs is in the record, or has ended: it is written there once
+// it is a stream (front, sse_after).
+constexpr auto written_down = std::chrono::milliseconds(150);
 constexpr auto answer_limit = std::chrono::seconds(10);
 constexpr auto farewell_limit = std::chrono::seconds(2); // somebody waits for the end of the call
 
@@ -41,11 +45,11 @@ questions::questions(house& in, shared_operation op, std::size_t server, shared_
       jobs_(op_->host->get_executor(), "gateway"),
       on_cancel_(*op_->call, [this] { withdraw_all(); }), last_settled_(aio::clock::now()) {}
 
-aio::task<> questions::take(wire::message request) {
+aio::task<> questions::take(wire::message request, bool presumed) {
     auto asked = std::make_shared<const wire::message>(std::move(request));
     if (jobs_.size() < most_jobs) {
         ++open_;
-        jobs_.spawn(relay(std::move(asked)));
+        jobs_.spawn(relay(std::move(asked), presumed));
         co_return;
     }
     // It floods: no more of what it says is read until it has taken this.
@@ -62,9 +66,33 @@ base::result<void> questions::may_be_asked(const wire::message& request) const {
     return mcp::can_answer(declared, request.method_text(), request.view(request.params));
 }
 
-aio::task<> questions::relay(std::shared_ptr<const wire::message> request) {
+// Of an upstream session that replicas share: whether calls of it run elsewhere, which the question
+// may be of. The record does not say at which upstream they run.
+aio::task<base::result<void>> questions::belongs_here() const {
+    if (!op_->host->is_kept()) co_return base::result<void>();
+    co_await aio::pause(written_down);
+    auto key = session::records::record_key(op_->host->who().key);
+    auto record = co_await op_->host->kept()->store().read(std::move(key));
+    bool elsewhere = !record || !*record;
+    if (!elsewhere) {
+        elsewhere = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
+            return one.first.starts_with("call:") && !in_.replicas.is_me(one.second);
+        });
+    }
+    if (!elsewhere) co_return base::result<void>();
+    co_return base::fault(
+        base::errc::invalid_params,
+        "it cannot be told which call this request belongs to: other replicas of the gateway run "
+        "calls of this session; ask on the call's own stream, or name its related-task"
+    );
+}
+
+aio::task<> questions::relay(std::shared_ptr<const wire::message> request, bool presumed) {
     co_await aio::keep_running_when_cancelled();
     auto allowed = may_be_asked(*request);
+    if (allowed && presumed) {
+        allowed = co_await belongs_here();
+    }
     if (allowed && closing_) allowed = base::fault(base::errc::cancelled, "the call has ended");
     if (allowed && open_ > most_open) allowed = too_many();
     if (allowed) {

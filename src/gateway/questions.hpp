@@ -26,8 +26,8 @@ class questions {
 public:
     questions(house& in, shared_operation op, std::size_t server, shared_link link);
 
-    // Returns at once, but in a flood.
-    aio::task<> take(wire::message request);
+    // Returns at once, but in a flood. `presumed`: see upstream::step.
+    aio::task<> take(wire::message request, bool presumed);
     // The upstream takes a question of its own back (notifications/cancelled).
     void withdrawn(const wire::message& note);
     std::size_t open() const { return open_; }
@@ -37,9 +37,10 @@ public:
     aio::task<> close();
 
 private:
-    aio::task<> relay(std::shared_ptr<const wire::message> request);
+    aio::task<> relay(std::shared_ptr<const wire::message> request, bool presumed);
     aio::task<> put_to_host(std::shared_ptr<const wire::message> request);
     std::string for_host(const wire::message& request, const session::ask& ask) const;
+    aio::task<base::result<void>> belongs_here() const;
     base::result<void> may_be_asked(const wire::message& request) const;
     aio::task<base::result<wire::message>> wait_for_host(std::shared_ptr<session::ask> ask);
     void withdraw(const session::ask& ask, std::string_view reason);

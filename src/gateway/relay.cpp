@@ -101,7 +101,7 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         p.silent_since = aio::clock::now();
         if (step->message.is_request()) {
             if (!p.asked) p.asked = std::make_unique<questions>(in, op, p.server, p.link);
-            co_await p.asked->take(std::move(step->message));
+            co_await p.asked->take(std::move(step->message), step->presumed);
         } else if (is_list_change(step->message)) {
             in.lists.forget(in.servers[p.server]->number);
             links_of(in, *op->host)

@@ -37,7 +37,7 @@ public:
     // A message for this call that came down the session's standing stream. False: not for it, or
     // it takes nothing any more.
     bool takes_questions() const;
-    bool inject(wire::message message);
+    bool inject(wire::message message, bool presumed = false);
     const wire::message& request() const { return *request_.message; }
 
     // Of an initialize that was answered.

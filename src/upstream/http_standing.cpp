@@ -88,7 +88,8 @@ void http_session::deliver_standing(wire::message message) {
         return;
     }
     auto* call = message.method_is("ping") ? nullptr : asker_of(message);
-    if (call == nullptr || !call->inject(message)) answer(message);
+    bool presumed = !related_task(message);
+    if (call == nullptr || !call->inject(message, presumed)) answer(message);
 }
 
 // Progress goes to the call whose token it names, the end of a question to the call it was asked
@@ -115,7 +116,7 @@ bool http_call::takes_questions() const {
     return !opening_ && !answered_ && !ended_ && !interrupted_ && !abandoned_;
 }
 
-bool http_call::inject(wire::message message) {
+bool http_call::inject(wire::message message, bool presumed) {
     if (!takes_questions() || ready_.size() >= most_injected) return false;
     if (message.method_is("notifications/progress")) {
         bool ours = request_.message->progress_token.present() &&
@@ -124,6 +125,7 @@ bool http_call::inject(wire::message message) {
     }
     step out;
     out.message = std::move(message);
+    out.presumed = presumed;
     ready_.push_back(std::move(out));
     if (response_) response_->nudge();
     errand_over_.wake();

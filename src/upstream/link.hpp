@@ -63,6 +63,9 @@ struct step {
     // Where the answer stands once this message has been passed on (see link::resume); empty when
     // nobody asked, or the upstream gives no event ids.
     std::string mark = {};
+    // A request that came on a stream which the session's calls share and names no task: this call
+    // is the only one under way on this link. Other links that hold the session may have others.
+    bool presumed = false;
 };
 
 // One call's answer: zero or more notifications, then exactly one response; then errc::closed.

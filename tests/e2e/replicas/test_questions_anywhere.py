@@ -353,3 +353,25 @@ def test_an_answer_for_a_replica_that_lost_its_lease_is_not_taken_until_it_is_th
                'the answer to be taken')
     assert rawjson.get(call.upstream_got(), 'result') == '{"action":"accept","content":{"a":1.0}}'
     assert len(answers(up)) == 1
+
+
+def test_where_replicas_share_the_calls_a_question_on_the_session_s_own_stream_is_put_into_none(up, replicas):
+    """The upstream's GET stream is read by one replica; the call that asks runs at another, beside one at the first."""
+    cluster, host = replicas()
+    at(host, cluster[0]).say('echo', '{}')
+    up.wait_event('listening')
+    beside = Call(host, {'key': 'beside', 'seconds': 20}, tool='wait', token='1', id='80')
+    beside.until(lambda m: 'notifications/progress' in m)
+    asker = Call(at(host, cluster[1]), ask(id='"two"', via='get'), id='81')
+    assert json.loads(rawjson.get(asker.upstream_got(), 'error'))['code'] == -32602
+    assert host.cancel(80).status == 202
+    assert not [m for m in beside.texts if ELICIT in m] and given(up) == []
+    wait_until(lambda: not calls_in_record(cluster), what='no call to be left')
+    alone = Call(host, ask(id='"one"', via='get'), id='82')
+    assert reply(host, alone.question(), BIG).status == 202
+    assert rawjson.get(alone.upstream_got(), 'result') == BIG
+
+
+def calls_in_record(cluster):
+    record, = [k for k in cluster.redis.keys() if ':s:{' in k]
+    return [f for f in cluster.redis.ask('HKEYS', record) if b'call:' in f]
