@@ -261,8 +261,10 @@ constexpr std::array rows{
         "Hosts' connections at once."},
     row{"limits.sessions",
         [](draft& d) -> slot { return count_slot{&d.out.session.max_sessions}; },
-        "Sessions at once in one process. With a shared store the one that has been idle for longest "
-        "is only let go of here, to be taken up again when it is used; when all are in use, 503 with "
+        "Sessions at once in one process. With a shared store the one that has been idle for "
+        "longest "
+        "is only let go of here, to be taken up again when it is used; when all are in use, 503 "
+        "with "
         "`Retry-After`."},
     row{"limits.sessions_per_key",
         [](draft& d) -> slot { return count_slot{&d.out.session.sessions_per_key}; },

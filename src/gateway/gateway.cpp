@@ -174,8 +174,7 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
         out.everyone = true;
         co_return out;
     }
-    auto space = std::min((*owner)->find(' '), (*owner)->size());
-    auto replica = (*owner)->substr(0, space);
+    auto [replica, stream] = session::session::where_it_runs(**owner);
     if (in_.replicas.is_me(replica)) co_return here;
     auto alive = co_await in_.replicas.find(replica);
     bool dead = !alive && alive.error().code == base::errc::not_found;
@@ -186,7 +185,7 @@ aio::task<base::result<gateway::addressee>> gateway::addressee_of(
             503
         );
     out.here = false;
-    if (dead) out.orphaned = (*owner)->substr(std::min(space + 1, (*owner)->size()));
+    if (dead) out.orphaned = std::move(stream);
     out.replica = std::move(replica);
     co_return out;
 }

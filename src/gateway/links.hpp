@@ -129,7 +129,7 @@ private:
     static bool is_published(const slot& s);
     void stands_in_its_place(const shared_slot& s);
     std::string subscription_field(const served& server, std::string_view uri) const;
-    void keep_subscription(const slot& s, const std::string& uri);
+    aio::task<> keep_subscription(shared_slot s, std::string uri);
     aio::task<> take_up(shared_served server);
     aio::task<std::vector<std::string>> subscribed_anywhere(shared_slot s);
     aio::task<> tell_all_updated(shared_slot s);

@@ -184,11 +184,18 @@ std::string session_links::subscription_field(const served& server, std::string_
 }
 
 // Whoever opens the upstream session anew subscribes to it again.
-void session_links::keep_subscription(const slot& s, const std::string& uri) {
-    if (s.subscriptions.size() > most_subscriptions || uri.size() > longest_uri) return;
-    state::fields values;
-    values.emplace_back(subscription_field(*s.of, uri), uri);
-    chores_.spawn(host_.write_in_record(std::move(values)));
+aio::task<> session_links::keep_subscription(shared_slot s, std::string uri) {
+    co_await aio::keep_running_when_cancelled();
+    if (s->subscriptions.size() > most_subscriptions || uri.size() > longest_uri) co_return;
+    auto& store = in_.sessions.kept()->store();
+    while (!closing_ && s->subscriptions.contains(uri)) {
+        state::fields values;
+        values.emplace_back(subscription_field(*s->of, uri), uri);
+        auto key = session::records::record_key(host_.who().key);
+        auto written = co_await store.set(std::move(key), std::move(values));
+        if (written) break;
+        co_await aio::pause(publish_pace);
+    }
 }
 
 void session_links::unsubscribing(const shared_served& server, const std::string& uri) {
@@ -255,6 +262,7 @@ aio::task<> session_links::claim_standing(shared_slot s) {
         s->claims_standing = held && held->mine;
         if (held && held->from_dead) after_another = true;
         if (s->claims_standing) break;
+        if (!held) s->replaces = whoever_has_it; // the store did not say
         std::string holder;
         if (held) holder = std::move(held->holder);
         after_another = after_another || !holder.empty();

@@ -76,7 +76,8 @@ aio::task<base::result<void>> questions::belongs_here() const {
     bool elsewhere = !record || !*record;
     if (!elsewhere) {
         elsewhere = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
-            return one.first.starts_with("call:") && !in_.replicas.is_me(one.second);
+            if (!one.first.starts_with("call:")) return false;
+            return !in_.replicas.is_me(session::session::where_it_runs(one.second).first);
         });
     }
     if (!elsewhere) co_return base::result<void>();

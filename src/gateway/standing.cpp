@@ -121,9 +121,8 @@ std::string session_links::level_for(const shared_served& server) {
 
 void session_links::subscribing(const shared_served& server, const std::string& uri) {
     auto s = slot_of(server);
-    bool fresh = s->subscriptions.try_emplace(uri, false).second;
+    s->subscriptions.try_emplace(uri, false);
     if (is_shared(server->settings())) remember_permission(*s);
-    if (fresh && is_kept(*server)) keep_subscription(*s, uri);
     open_standing(s);
 }
 
@@ -135,10 +134,11 @@ void session_links::remember_permission(slot& s) const {
 void session_links::subscribed(const shared_served& server, const std::string& uri, bool done) {
     auto s = slot_of(server);
     auto it = s->subscriptions.find(uri);
+    // Each time: another replica may have taken it out of the record since.
+    if (done && is_kept(*server)) chores_.spawn(keep_subscription(s, uri));
     if (it == s->subscriptions.end() || it->second) return; // an earlier one stands
     if (!done) {
         s->subscriptions.erase(it);
-        unsubscribing(server, uri);
         return;
     }
     it->second = true;

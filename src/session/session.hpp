@@ -126,6 +126,7 @@ public:
     static std::string call_field(const wire::token& host_id);
     // And its value: the replica, and the handle of the call's stream.
     static std::string running_at(std::string_view replica, std::string_view handle);
+    static std::pair<std::string, std::string> where_it_runs(std::string_view value);
     static std::string ask_field(const wire::token& ask_id);
     std::size_t calls_under_way() const { return listed_.size(); }
 

@@ -132,6 +132,12 @@ std::string session::running_at(std::string_view replica, std::string_view handl
     return std::string(replica).append(" ").append(handle);
 }
 
+std::pair<std::string, std::string> session::where_it_runs(std::string_view value) {
+    auto space = std::min(value.find(' '), value.size());
+    auto handle = value.substr(std::min(space + 1, value.size()));
+    return {std::string(value.substr(0, space)), std::string(handle)};
+}
+
 std::unique_ptr<journal> session::make_journal(journal_place at) {
     auto launch = [this](aio::task<> job) {
         if (!joined_) calls_.spawn(std::move(job));

@@ -267,7 +267,10 @@ def test_what_one_replica_subscribed_another_subscribes_again(up, memory, cluste
     up.wait(lambda: len(up.live) == 1 and set(up.listeners) == up.live, timeout=20)
     up.push(UPDATED % URIS[0])
     stream.until(lambda m: m == UPDATED % URIS[0])
-    assert stream.all() == [FRESH % URIS[0], UPDATED % URIS[0]]
+    said = stream.all()
+    # One for the session that was forgotten; where the listener died as well, who takes its place may tell of its gap.
+    assert said[-1] == UPDATED % URIS[0] and set(said[:-1]) == {FRESH % URIS[0]}, said
+    assert len(said) == 2 or first_is == 'dead' and len(said) == 3, said
 
 
 def test_what_was_said_while_the_dead_replica_was_to_listen_is_made_up_for(up, memory, clusters, hosts):
