@@ -18,7 +18,7 @@ double seconds_since(aio::instant since) {
 std::size_t size_of(const redis_command& command) {
     auto size = sizeof(command) + command.key.size();
     for (const auto& word : command.words)
-        size += sizeof(word) + word.size();
+        size += sizeof(std::string) + word.size();
     return size;
 }
 
