@@ -262,10 +262,8 @@ constexpr std::array rows{
     row{"limits.sessions",
         [](draft& d) -> slot { return count_slot{&d.out.session.max_sessions}; },
         "Sessions at once in one process. With a shared store the one that has been idle for "
-        "longest "
-        "is only let go of here, to be taken up again when it is used; when all are in use, 503 "
-        "with "
-        "`Retry-After`."},
+        "longest is only let go of here, to be taken up again when it is used; when all are in "
+        "use, 503 with `Retry-After`."},
     row{"limits.sessions_per_key",
         [](draft& d) -> slot { return count_slot{&d.out.session.sessions_per_key}; },
         "Sessions at once of one key, over all replicas; without keys everybody counts as one. At "

@@ -2,9 +2,11 @@
 import hashlib
 import json
 import os
+import threading
 
 from fake import rawjson
 from fake.host import Host
+from lib.procs import wait_until
 
 # Sanitizers keep freed memory for a while, so bounds on memory mean nothing under them.
 SANITIZED = os.environ.get('SLUICE_SANITIZED') == '1'
@@ -71,3 +73,19 @@ def message_error(answer, status=None, code=None):
 
 def host(url, **options):
     return Host(url, **options)
+
+
+def while_the_list_is_held(gateway, up, callers, ask, reached):
+    """What those get who ask at once: the upstream holds its list until it is `reached` and all of them wait."""
+    up.faults['tools/list'] = 'held'
+    got = []
+    threads = [threading.Thread(target=lambda h=h: got.append(ask(h))) for h in callers]
+    for t in threads:
+        t.start()
+    reached()
+    wait_until(lambda: gateway.metrics()['sluice_calls_in_flight'] == len(threads), 5, 'all to wait')
+    up.faults.clear()
+    up.release()
+    for t in threads:
+        t.join(10)
+    return got

@@ -1,10 +1,9 @@
 """catalog.cache_ttl: pages of upstreams' lists that are kept, for whom, and until when (docs/decisions/016)."""
 import json
-import threading
 
 import pytest
 
-from kit import http, key, message_error
+from kit import http, key, message_error, while_the_list_is_held
 
 from lib.procs import wait_until
 
@@ -155,19 +154,10 @@ def test_the_life_of_a_page_ends(gateways, up, hosts):
 
 
 def test_many_at_once_make_one_request(gateway, up, hosts):
-    up.faults['tools/list'] = 'held'
     url = gateway.server_url('up')
-    before = [hosts(url).open() for _ in range(6)]
-    got = []
-    threads = [threading.Thread(target=lambda h=h: got.append(page(h).final())) for h in before]
-    for t in threads:
-        t.start()
-    up.wait_seen(rpc='tools/list')
-    wait_until(lambda: gateway.metrics()['sluice_calls_in_flight'] == 6, 5, 'all to wait')
-    up.faults.clear()
-    up.release()
-    for t in threads:
-        t.join(10)
+    callers = [hosts(url).open() for _ in range(6)]
+    got = while_the_list_is_held(
+        gateway, up, callers, lambda h: page(h).final(), lambda: up.wait_seen(rpc='tools/list'))
     assert len(got) == 6 and all('"t0"' in text for text in got), got
     assert listed(up) == 1
 

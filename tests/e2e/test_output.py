@@ -1,11 +1,10 @@
 """validate_output: what becomes of results that are not what the tool's outputSchema says (docs/decisions/015)."""
 import json
-import threading
 
 import pytest
 
 from fake import tools
-from kit import http, message_error
+from kit import http, message_error, while_the_list_is_held
 
 from lib.procs import wait_until
 
@@ -144,17 +143,9 @@ def test_first_calls_at_once_read_the_list_once(fakes, opened, hosts, how):
     up = with_schema(fakes, FITS)
     gateway, first = opened(up, how)
     callers = [first] + [hosts(gateway.server_url('up')).open() for _ in range(5)]
-    up.faults['tools/list'] = 'held'
-    got = []
-    threads = [threading.Thread(target=lambda h=h: got.append(h.call('exact').final())) for h in callers]
-    for t in threads:
-        t.start()
-    up.wait(lambda: len(up.seen(rpc='tools/call')) == 6 and up.seen(rpc='tools/list'))
-    wait_until(lambda: gateway.metrics()['sluice_calls_in_flight'] == 6, 5, 'all to wait')
-    up.faults.clear()
-    up.release()
-    for t in threads:
-        t.join(10)
+    got = while_the_list_is_held(
+        gateway, up, callers, lambda h: h.call('exact').final(),
+        lambda: up.wait(lambda: len(up.seen(rpc='tools/call')) == 6 and up.seen(rpc='tools/list')))
     assert len(got) == 6 and all('"result"' in text for text in got), got
     wait_until(lambda: counted(gateway, 'ok') == 6, 5, 'all to be checked')
     assert len(up.seen(rpc='tools/list')) == 1
