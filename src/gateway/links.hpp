@@ -119,6 +119,7 @@ private:
     upstream::open_request request_for(const slot& s) const;
     // Links in the record, links_kept.cpp.
     bool is_kept(const served& server) const;
+    bool notes_subscriptions(const served& server) const;
     std::string field_of(std::string_view kind, const served& server) const;
     aio::task<base::result<shared_link>> open_kept(shared_slot s);
     aio::task<base::result<shared_link>> publish(shared_slot s, shared_link made);

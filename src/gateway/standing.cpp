@@ -135,7 +135,7 @@ void session_links::subscribed(const shared_served& server, const std::string& u
     auto s = slot_of(server);
     auto it = s->subscriptions.find(uri);
     // Each time: another replica may have taken it out of the record since.
-    if (done && is_kept(*server)) chores_.spawn(keep_subscription(s, uri));
+    if (done && notes_subscriptions(*server)) chores_.spawn(keep_subscription(s, uri));
     if (it == s->subscriptions.end() || it->second) return; // an earlier one stands
     if (!done) {
         s->subscriptions.erase(it);
@@ -248,7 +248,7 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
         // Refused or not: the host reads it again and sees.
         [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, link, std::move(what));
         if (closing_ || s->left) co_return;
-        if (is_kept(*s->of) || s->subscriptions.contains(uri)) host_.tell(updated(uri));
+        if (notes_subscriptions(*s->of) || s->subscriptions.contains(uri)) host_.tell(updated(uri));
     }
 }
 
