@@ -19,6 +19,7 @@ front::peers_settings peers_from(const settings& from) {
     front::peers_settings out;
     out.answer = std::max(out.answer, from.front.sse_after + out.answer / 2);
     out.silence = 2 * from.front.keepalive + out.answer;
+    out.mount_path = from.front.mount_path;
     out.dropped_headers = {"x-sluice-api-key", "x-litellm-api-key"};
     const auto& servers = from.upstream.servers;
     bool needed = std::any_of(servers.begin(), servers.end(), [](const auto& s) {
@@ -84,6 +85,7 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
           permits_
       },
       chores_(loop.get_executor(), "app") {
+    replicas_.reach_by(peers_);
     bodies_.count_also(sessions_.counters().bytes);
     around_.bodies = &bodies_;
 }
@@ -153,9 +155,9 @@ aio::task<> runtime::serve_host(net::exchange& http) {
     co_await at->entrance.serve(http);
 }
 
-aio::task<> runtime::serve_peer(net::exchange& http, policy::caller who) {
+aio::task<> runtime::serve_peer(net::exchange& http, policy::caller who, std::string said_by) {
     auto at = newest_;
-    co_await at->entrance.serve_forwarded(http, std::move(who));
+    co_await at->entrance.serve_forwarded(http, std::move(who), std::move(said_by));
 }
 
 void runtime::note_refusals(net::http_server& at, std::string_view listener) {
@@ -195,8 +197,8 @@ base::result<void> runtime::listen_to_peers() {
     limits.max_header_bytes += 4096; // the claim and its signature
     front::behind_door inside{
         [this](std::string_view id) { return newest_->keys.known_as(id); },
-        [this](net::exchange& http, policy::caller who) {
-            return serve_peer(http, std::move(who));
+        [this](net::exchange& http, policy::caller who, std::string said_by) {
+            return serve_peer(http, std::move(who), std::move(said_by));
         },
         [this](const net::request_head& head) { return newest_->entrance.make_room(head); }
     };

@@ -52,7 +52,7 @@ private:
     std::shared_ptr<generation> make_generation(settings from);
     std::vector<gateway::shared_served> servers_for(const upstream::settings& from);
     aio::task<> serve_host(net::exchange& http);
-    aio::task<> serve_peer(net::exchange& http, policy::caller who);
+    aio::task<> serve_peer(net::exchange& http, policy::caller who, std::string said_by);
     // reload.cpp
     base::result<void> take_over(settings now);
     void replace(std::shared_ptr<generation> made);

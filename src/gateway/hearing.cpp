@@ -35,6 +35,10 @@ void hearing::heard(const wire::message& note) {
     if (may_see(note)) host_.tell(wire::rewrite(note, {}));
 }
 
+bool hearing::unclaimed(const wire::message& said) {
+    return of_.look_elsewhere(server_, said);
+}
+
 void hearing::reopened() {
     of_.set_up_again(server_);
 }

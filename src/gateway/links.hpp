@@ -74,6 +74,12 @@ public:
     // `call`'s stream (the standing one when null), or in a while on the standing stream.
     void list_changed(std::string method, std::string note, session::stream* call);
 
+    // What the upstream said to a call that does not run here goes to the replica that runs it, or
+    // is refused. False when there can be none.
+    bool look_elsewhere(const shared_served& server, const wire::message& said);
+    // What a server said to another replica, for a call here; false when it is of none.
+    bool take_for_call(std::string_view server, const wire::message& said);
+
     // After the upstream forgot the session, or the link broke: what the host had set and
     // subscribed is set and subscribed again, with one `updated` each for what may have been
     // missed.
@@ -114,6 +120,7 @@ private:
         std::string latest;
     };
 
+    aio::task<> hand_on(shared_slot s, std::shared_ptr<const wire::message> said);
     aio::task<> open_for_all(shared_slot s);
     aio::task<base::result<shared_link>> open_one(shared_slot s);
     upstream::open_request request_for(const slot& s) const;
@@ -162,6 +169,7 @@ private:
     std::map<const served*, shared_slot> slots_;
     std::map<std::string, storm> storms_; // by method: three kinds
     aio::nursery chores_;
+    std::size_t handing_on_ = 0;
     bool listening_ = false;
     bool closing_ = false;
 };

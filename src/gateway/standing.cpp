@@ -1,9 +1,12 @@
 // The half of session_links that has to do with what upstreams say outside calls: listening,
 // subscriptions, and coming back to an upstream that forgot or lost the session.
 #include "aio/within.hpp"
+#include "gateway/calls_elsewhere.hpp"
 #include "gateway/links.hpp"
 #include "mcp/errors.hpp"
 #include "mcp/log_level.hpp"
+#include "upstream/handshake.hpp"
+#include "upstream/related_task.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +17,7 @@ namespace sluice::gateway {
 namespace {
 
 constexpr auto quiet_time = std::chrono::seconds(1); // between two list_changed of one kind
+constexpr std::size_t most_handed_on = 16;           // at once; what is more is refused
 constexpr auto farewell = std::chrono::seconds(2);
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr auto longest_pause = std::chrono::seconds(30);
@@ -182,6 +186,34 @@ bool session_links::asked_for_updates(const served& server, const std::string& u
     if (!shared) return host_.is_kept() || !mine.empty();
     return std::any_of(mine.begin(), mine.end(), [&](const auto& one) {
         return uri.starts_with(one.first);
+    });
+}
+
+bool session_links::look_elsewhere(const shared_served& server, const wire::message& said) {
+    if (closing_ || !is_kept(*server) || handing_on_ >= most_handed_on) return false;
+    ++handing_on_;
+    chores_.spawn(hand_on(slot_of(server), std::make_shared<const wire::message>(said)));
+    return true;
+}
+
+aio::task<> session_links::hand_on(shared_slot s, std::shared_ptr<const wire::message> said) {
+    co_await aio::keep_running_when_cancelled();
+    auto link = s->link;
+    bool names_its_call = !said->is_request() || upstream::related_task(*said);
+    auto host = host_.shared_from_this();
+    auto server = s->of->settings().name;
+    bool taken =
+        co_await hand_to_call_elsewhere(in_, std::move(host), server, said, names_its_call);
+    --handing_on_;
+    if (taken || !said->is_request() || !link) co_return;
+    auto until = aio::clock::now() + farewell;
+    [[maybe_unused]] auto sent = co_await link->notify(upstream::answer_to(*said), until);
+}
+
+bool session_links::take_for_call(std::string_view server, const wire::message& said) {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const auto& one) {
+        const auto& s = *one.second;
+        return s.of->settings().name == server && s.link && s.link->take_for_call(said);
     });
 }
 
