@@ -47,7 +47,8 @@ aio::task<> front::take_for_call(net::exchange& http, const visit& v, std::strin
     auto said = wire::parse_message(std::move(body));
     auto host = find_session(http.head(), v);
     bool taken = said && host && *host && through_.take_for_call(**host, v.said_by, *said);
-    co_await answer_empty(http, taken ? 202 : nobody_waits, v.headers);
+    int status = taken ? 202 : nobody_waits;
+    co_await answer_empty(http, status, v.headers);
 }
 
 aio::task<told>
