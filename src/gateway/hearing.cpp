@@ -29,7 +29,7 @@ bool hearing::may_see(const wire::message& note) const {
 void hearing::heard(const wire::message& note) {
     if (is_list_change(note)) {
         lists_.forget(server_->number);
-        of_.list_changed(note.method_text(), wire::rewrite(note, {}), nullptr);
+        of_.of_lists().tell(note.method_text(), wire::rewrite(note, {}));
         return;
     }
     if (may_see(note)) host_.tell(wire::rewrite(note, {}));

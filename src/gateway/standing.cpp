@@ -16,8 +16,7 @@ namespace sluice::gateway {
 
 namespace {
 
-constexpr auto quiet_time = std::chrono::seconds(1); // between two list_changed of one kind
-constexpr std::size_t most_handed_on = 16;           // at once; what is more is refused
+constexpr std::size_t most_handed_on = 16; // at once; what is more is refused
 constexpr auto farewell = std::chrono::seconds(2);
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr auto longest_pause = std::chrono::seconds(30);
@@ -215,34 +214,6 @@ bool session_links::take_for_call(std::string_view server, const wire::message& 
         const auto& s = *one.second;
         return s.of->settings().name == server && s.link && s.link->take_for_call(said);
     });
-}
-
-void session_links::list_changed(std::string method, std::string note, session::stream* call) {
-    if (closing_) return;
-    auto& s = storms_[method];
-    auto now = aio::clock::now();
-    if (!s.waiting && now >= s.quiet_until) {
-        s.quiet_until = now + quiet_time;
-        if (call != nullptr)
-            call->push_note(std::move(note));
-        else
-            host_.tell(std::move(note));
-        return;
-    }
-    s.latest = std::move(note);
-    if (s.waiting) return;
-    s.waiting = true;
-    chores_.spawn(send_later(std::move(method)));
-}
-
-aio::task<> session_links::send_later(std::string method) {
-    co_await aio::keep_running_when_cancelled();
-    auto& s = storms_[method]; // never erased
-    co_await aio::pause(s.quiet_until - aio::clock::now());
-    s.waiting = false;
-    if (closing_) co_return;
-    s.quiet_until = aio::clock::now() + quiet_time;
-    host_.tell(std::move(s.latest));
 }
 
 void session_links::set_up_again(const shared_served& server) {
