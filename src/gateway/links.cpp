@@ -78,8 +78,7 @@ aio::task<> session_links::open_for_all(shared_slot s) {
         if (s->ear) s->link->add_listener(s->ear);
         if (is_kept(*s->of) && !is_published(*s)) chores_.spawn(publish_later(s));
         s->declares = request_for(*s).capabilities != "{}";
-        bool again = is_kept(*s->of) ? s->replaces
-                                     : notes_subscriptions(*s->of) || !s->subscriptions.empty();
+        bool again = subscribes_again(*s);
         bool listens = worth_listening(*s);
         s->replaces = s->replaces && listens;
         if (listens) open_standing(s);
@@ -91,6 +90,14 @@ aio::task<> session_links::open_for_all(shared_slot s) {
         each.wake();
     bool nobody_wants_it = opened && !wanted;
     if (nobody_wants_it) co_await (*opened)->close();
+}
+
+// What is subscribed in the record was so with the session that this one replaces, or at another
+// home of the host's session.
+bool session_links::subscribes_again(const slot& s) const {
+    if (is_kept(*s.of)) return s.replaces;
+    bool moved_here = host_.is_kept() && s.of->server->is_bound_here();
+    return moved_here || !s.subscriptions.empty();
 }
 
 upstream::open_request session_links::request_for(const slot& s) const {
@@ -156,6 +163,7 @@ aio::task<> session_links::close_here(bool for_all) {
     for (auto& [server, s] : slots_) {
         s->ear.reset();
         if (is_shared(s->of->settings())) {
+            if (!for_all && s->claims_standing) unclaim(in_, host_, field_of("get", *s->of));
             each.spawn(leave_shared(s));
             continue;
         }
@@ -203,6 +211,7 @@ void session_links::let_go() {
 aio::task<> session_links::leave(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     if (is_shared(s->of->settings())) {
+        if (s->claims_standing) unclaim(in_, host_, field_of("get", *s->of));
         co_await leave_shared(std::move(s));
         co_return;
     }

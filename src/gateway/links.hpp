@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,8 @@ public:
     void subscribing(const shared_served& server, const std::string& uri);
     void subscribed(const shared_served& server, const std::string& uri, bool done);
     shared_served subscribed_at(const std::string& uri) const; // null = nowhere
+    // The same of other replicas, by the record.
+    aio::task<shared_served> subscribed_elsewhere(std::string uri);
     // Whichever replica subscribed: nobody does so again.
     void unsubscribing(const shared_served& server, const std::string& uri);
     // Forgets one; false when other sessions keep the shared upstream's own subscription alive.
@@ -88,6 +91,7 @@ public:
     void come_back(const shared_served& server);
 
     aio::task<> close(bool for_all, state::fields record) override;
+    void others_say(std::string_view server) override;
 
 private:
     struct slot {
@@ -105,6 +109,12 @@ private:
         std::shared_ptr<hearing> ear;
         std::shared_ptr<const net::fields> headers; // of the request that opened it
         std::map<std::string, bool> subscriptions;  // URI → the upstream has said yes
+        std::set<std::string> noted;                // of them, those that the record has
+        // Of a shared process over replicas, links_shared.cpp.
+        bool watches = false; // somebody is subscribed
+        bool missed = false;  // nobody heard for a while
+        bool looking = false;
+        bool look_again = false;
         bool coming_back = false;
         // Of a process that sessions share: what was set there under it is taken back under it,
         // also when the session may use the server no more.
@@ -117,10 +127,10 @@ private:
     aio::task<> hand_on(shared_slot s, std::shared_ptr<const wire::message> said);
     aio::task<> open_for_all(shared_slot s);
     aio::task<base::result<shared_link>> open_one(shared_slot s);
+    bool subscribes_again(const slot& s) const;
     upstream::open_request request_for(const slot& s) const;
     // Links in the record, links_kept.cpp.
     bool is_kept(const served& server) const;
-    bool notes_subscriptions(const served& server) const;
     std::string field_of(std::string_view kind, const served& server) const;
     aio::task<base::result<shared_link>> open_kept(shared_slot s);
     aio::task<base::result<shared_link>> publish(shared_slot s, shared_link made);
@@ -132,6 +142,9 @@ private:
     void stands_in_its_place(const shared_slot& s);
     std::string subscription_field(const served& server, std::string_view uri) const;
     aio::task<> keep_subscription(shared_slot s, std::string uri);
+    aio::task<> forget_subscription(shared_slot s, std::string uri);
+    std::vector<std::string>
+    subscriptions_in(const state::fields& record, const served& server) const;
     aio::task<> take_up(shared_served server);
     aio::task<std::vector<std::string>> subscribed_anywhere(shared_slot s);
     aio::task<> tell_all_updated(shared_slot s);
@@ -139,6 +152,15 @@ private:
     aio::task<> claim_standing(shared_slot s);
     aio::task<> take_up_all();
     aio::task<> outwait(shared_slot s, std::string holder);
+    // Subscriptions at shared processes, links_shared.cpp.
+    aio::task<> take_watch(shared_slot s);
+    void tell_of_watch(const slot& s);
+    aio::task<> look_at_watch(shared_slot s);
+    aio::task<> watch_in_turn(shared_slot s);
+    aio::task<> follow_record(shared_slot s);
+    aio::task<> subscribe_to(shared_slot s, std::vector<std::string> uris);
+    aio::task<> leave_subscription(shared_slot s, std::string uri, aio::instant until);
+    static void note_subscribed(slot& s, const std::string& uri, bool done);
     aio::task<> close_here(bool for_all);
     static aio::task<> close_link(shared_link link);
     aio::task<> wait_for_others(const state::fields& record);
@@ -179,6 +201,8 @@ struct own_request {
     std::string params;
     aio::instant until = aio::never;
 };
+std::string uri_params(const std::string& uri);
+std::string updated(const std::string& uri); // the notification
 aio::task<base::result<wire::message>>
 ask_quietly(const served& server, shared_link link, own_request what);
 

@@ -30,11 +30,6 @@ bool session_links::is_kept(const served& server) const {
            server.settings().kind == upstream::transport::http && !server.server->is_bound_here();
 }
 
-// A new home of the session finds them there, too.
-bool session_links::notes_subscriptions(const served& server) const {
-    return host_.is_kept() && !is_shared(server.settings());
-}
-
 // Replicas whose configurations differ in where a server is share no session with it.
 std::string session_links::field_of(std::string_view kind, const served& server) const {
     std::string field(kind);
@@ -188,7 +183,7 @@ std::string session_links::subscription_field(const served& server, std::string_
     return field.append(base::hex(sys::sha256(uri)), 0, 24);
 }
 
-// Whoever opens the upstream session anew subscribes to it again.
+// Whoever opens the upstream session anew, or becomes the session's home, subscribes to it again.
 aio::task<> session_links::keep_subscription(shared_slot s, std::string uri) {
     co_await aio::keep_running_when_cancelled();
     if (s->subscriptions.size() > most_subscriptions || uri.size() > longest_uri) co_return;
@@ -201,24 +196,55 @@ aio::task<> session_links::keep_subscription(shared_slot s, std::string uri) {
         if (written) break;
         co_await aio::pause(publish_pace);
     }
+    bool here = is_shared(s->of->settings()) && s->subscriptions.contains(uri);
+    if (closing_ || !here) co_return;
+    s->noted.insert(uri);
+    co_await take_watch(s);
 }
 
 void session_links::unsubscribing(const shared_served& server, const std::string& uri) {
-    if (!notes_subscriptions(*server) || closing_) return;
-    chores_.spawn(host_.forget_in_record(subscription_field(*server, uri)));
+    if (!host_.is_kept() || closing_) return;
+    auto s = slot_of(server);
+    s->noted.erase(uri);
+    chores_.spawn(forget_subscription(std::move(s), uri));
+}
+
+aio::task<> session_links::forget_subscription(shared_slot s, std::string uri) {
+    co_await aio::keep_running_when_cancelled();
+    co_await host_.forget_in_record(subscription_field(*s->of, uri));
+    if (is_shared(s->of->settings())) tell_of_watch(*s);
+}
+
+std::vector<std::string>
+session_links::subscriptions_in(const state::fields& record, const served& server) const {
+    auto prefix = field_of("sub", server) + ":";
+    std::vector<std::string> uris;
+    for (const auto& [name, value] : record) {
+        if (name.starts_with(prefix)) uris.push_back(value);
+    }
+    return uris;
 }
 
 aio::task<std::vector<std::string>> session_links::subscribed_anywhere(shared_slot s) {
-    if (!notes_subscriptions(*s->of)) co_return subscribed_here(*s);
+    if (!host_.is_kept()) co_return subscribed_here(*s);
     auto key = session::records::record_key(host_.who().key);
     auto record = co_await in_.sessions.kept()->store().read(std::move(key));
     if (!record || !*record) co_return subscribed_here(*s); // as far as this replica knows
-    auto prefix = field_of("sub", *s->of) + ":";
-    std::vector<std::string> uris;
-    for (auto& [name, value] : **record) {
-        if (name.starts_with(prefix)) uris.push_back(std::move(value));
+    co_return subscriptions_in(**record, *s->of);
+}
+
+aio::task<shared_served> session_links::subscribed_elsewhere(std::string uri) {
+    if (!host_.is_kept()) co_return nullptr;
+    auto key = session::records::record_key(host_.who().key);
+    auto record = co_await in_.sessions.kept()->store().read(std::move(key));
+    if (!record || !*record) co_return nullptr;
+    for (const auto& server : in_.newest) {
+        auto field = subscription_field(*server, uri);
+        for (const auto& [name, value] : **record) {
+            if (name == field) co_return server;
+        }
     }
-    co_return uris;
+    co_return nullptr;
 }
 
 void session_links::open_standing(const shared_slot& s) {
@@ -239,14 +265,17 @@ aio::task<> session_links::take_up_all() {
     if (!record || !*record) co_return;
     auto servers = in_.newest;
     for (const auto& server : servers) {
-        auto session = field_of("up", *server);
-        auto subscriptions = field_of("sub", *server) + ":";
+        auto field = field_of("up", *server);
+        bool subscribed = !subscriptions_in(**record, *server).empty();
         bool open = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
-            return (one.first == session && !one.second.empty()) ||
-                   one.first.starts_with(subscriptions);
+            return one.first == field && !one.second.empty();
         });
-        bool wanted = open && !closing_ && in_.permit(host_.who(), *server);
-        if (wanted) co_await take_up(server);
+        bool wanted = (open || subscribed) && !closing_ && in_.permit(host_.who(), *server);
+        if (!wanted) continue;
+        if (is_shared(server->settings()))
+            chores_.spawn(watch_in_turn(slot_of(server)));
+        else
+            co_await take_up(server);
     }
 }
 

@@ -37,6 +37,8 @@ std::string most_verbose(const std::map<const void*, std::string>& levels) {
     return found;
 }
 
+} // namespace
+
 std::string uri_params(const std::string& uri) {
     return "{\"uri\":" + wire::quote(uri) + "}";
 }
@@ -44,8 +46,6 @@ std::string uri_params(const std::string& uri) {
 std::string updated(const std::string& uri) {
     return wire::make_notification("notifications/resources/updated", uri_params(uri));
 }
-
-} // namespace
 
 bool is_list_change(const wire::message& note) {
     return note.method_is("notifications/tools/list_changed") ||
@@ -136,16 +136,20 @@ void session_links::remember_permission(slot& s) const {
 
 void session_links::subscribed(const shared_served& server, const std::string& uri, bool done) {
     auto s = slot_of(server);
-    auto it = s->subscriptions.find(uri);
     // Each time: another replica may have taken it out of the record since.
-    if (done && notes_subscriptions(*server)) chores_.spawn(keep_subscription(s, uri));
-    if (it == s->subscriptions.end() || it->second) return; // an earlier one stands
+    if (done && host_.is_kept()) chores_.spawn(keep_subscription(s, uri));
+    note_subscribed(*s, uri, done);
+}
+
+void session_links::note_subscribed(slot& s, const std::string& uri, bool done) {
+    auto it = s.subscriptions.find(uri);
+    if (it == s.subscriptions.end() || it->second) return; // an earlier one stands
     if (!done) {
-        s->subscriptions.erase(it);
+        s.subscriptions.erase(it);
         return;
     }
     it->second = true;
-    ++server->peers.subscribers[uri];
+    ++s.of->peers.subscribers[uri];
 }
 
 shared_served session_links::subscribed_at(const std::string& uri) const {
@@ -242,7 +246,8 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
     auto limit = s->of->settings().timeout;
     if (level_too && !host_.log_level().empty())
         co_await set_level(s->of, link, aio::clock::now() + limit);
-    auto uris = co_await subscribed_anywhere(s);
+    auto uris = subscribed_here(*s);
+    if (!is_shared(s->of->settings())) uris = co_await subscribed_anywhere(s);
     for (const auto& uri : uris) {
         auto allowed = in_.permit(host_.who(), *s->of);
         if (!allowed) co_return;
@@ -251,7 +256,10 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
         // Refused or not: the host reads it again and sees.
         [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, link, std::move(what));
         if (closing_ || s->left) co_return;
-        if (notes_subscriptions(*s->of) || s->subscriptions.contains(uri)) host_.tell(updated(uri));
+        bool still = is_shared(s->of->settings())
+                         ? s->subscriptions.contains(uri)
+                         : host_.is_kept() || s->subscriptions.contains(uri);
+        if (still) host_.tell(updated(uri));
     }
 }
 
@@ -312,12 +320,8 @@ aio::task<> session_links::leave_shared(shared_slot s) {
         uris.push_back(uri);
     co_await leave_level(s);
     auto until = aio::clock::now() + farewell;
-    for (const auto& uri : uris) {
-        bool last = drop_subscription(*s, uri);
-        if (!last || !s->link || !s->link->usable() || !s->allowed) continue;
-        own_request what{*s->allowed, "resources/unsubscribe", uri_params(uri), until};
-        [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, s->link, std::move(what));
-    }
+    for (const auto& uri : uris)
+        co_await leave_subscription(s, uri, until);
 }
 
 } // namespace sluice::gateway

@@ -55,11 +55,14 @@ std::optional<std::size_t> index_of(const house& in, const shared_served& server
 // other sessions are subscribed to.
 aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
     auto& links = links_of(in, *op->host);
-    auto at = index_of(in, links.subscribed_at(uri));
+    auto where = links.subscribed_at(uri);
+    if (!where) where = co_await links.subscribed_elsewhere(uri);
+    auto at = index_of(in, where);
     std::vector<std::size_t> candidates = {};
     if (at) {
         op->server = in.names.server(*at).name;
         if (!links.unsubscribed(in.servers[*at], uri)) {
+            links.unsubscribing(in.servers[*at], uri);
             finish(*op, wire::make_result(op->host_id(), "{}"));
             co_return;
         }

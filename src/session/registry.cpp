@@ -259,6 +259,8 @@ void registry::heard(std::string_view channel, std::string_view word) {
         s->end_here();
     } else if (parts[0] == "level" && parts.size() == 3) {
         s->set_log_level(std::string(parts[2]));
+    } else if (parts[0] == "watch" && parts.size() == 3) {
+        if (s->held() != nullptr) s->held()->others_say(parts[2]);
     } else if (parts.size() == 4) {
         // "reader KEY HANDLE WHO", "left KEY HANDLE WHO"
         auto stream = parts[3] == records_->replica() ? nullptr : s->find_stream(parts[2]);

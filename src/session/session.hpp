@@ -79,6 +79,9 @@ public:
     // its upstream sessions end too, also those that other replicas opened (their handles are in
     // `record`, what the store held of the session).
     virtual aio::task<> close(bool for_all, state::fields record) = 0;
+    // Another replica (or this one) has changed in the record who hears that server for the
+    // session, or what is subscribed there.
+    virtual void others_say([[maybe_unused]] std::string_view server) {}
 };
 
 class session : public std::enable_shared_from_this<session> {

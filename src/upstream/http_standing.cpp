@@ -109,9 +109,9 @@ bool http_session::others_take(const wire::message& message) {
     return taken;
 }
 
-bool http_session::take_for_call(wire::message said) {
+bool http_session::take_for_call(const wire::message& said) {
     auto* call = said.is_request() ? asker_of(said) : only_call();
-    return call != nullptr && call->inject(std::move(said));
+    return call != nullptr && call->inject(said);
 }
 
 // Progress goes to the call whose token it names, the end of a question to the call it was asked

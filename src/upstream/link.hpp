@@ -140,7 +140,7 @@ public:
 
     // What another holder of this session heard (see listener::unclaimed), for a call on this link;
     // false when it belongs to none.
-    virtual bool take_for_call([[maybe_unused]] wire::message said) { return false; }
+    virtual bool take_for_call([[maybe_unused]] const wire::message& said) { return false; }
 
     // Tells `who` from now on, for as long as it lives. A link that several host sessions share has
     // several listeners.

@@ -1,5 +1,6 @@
 """What upstreams say outside calls, over replicas: once, on the one stream of the session, wherever that is read
 and whoever listens upstream (issue 4 B)."""
+import collections
 import json
 import signal
 import time
@@ -364,3 +365,46 @@ def test_what_a_flood_loses_on_its_way_is_counted(up, memory, clusters, hosts):
     got = len(stream.all()) - 1
     dropped = sum(r.metric('sluice_notes_dropped_total') for r in cluster)
     assert got < 500 and got + dropped == 500, (got, dropped)
+
+
+def test_a_subscription_at_a_process_of_each_replica_is_at_one_of_them(stdio_fakes, memory, clusters, hosts):
+    """Sessions share the process of their replica: one replica's is subscribed, the last one that the host asked,
+    and another's when that replica is dead."""
+    child = stdio_fakes('up', capabilities=LOUD, resources=URIS)
+    cluster = clusters({'up': child.config()}, redis=memory, balanced=False, stdio=STDIO, lease='2s')
+    host = hosts(cluster[0].url('up'), timeout=20).open()
+    each = [at(host, replica) for replica in cluster]
+    pids = [int(there.say('pid')) for there in each]
+
+    def subscribed():
+        """{(place, uri)}: what the processes are subscribed to now."""
+        def count(kind):
+            return collections.Counter((pids.index(e['pid']), e['uri']) for e in child.entries(kind))
+        return set(count('subscribed') - count('unsubscribed'))
+
+    def all_at_one(uris):
+        places = {place for place, _ in subscribed()}
+        return len(places) == 1 and subscribed() == {(min(places), uri) for uri in uris} and (places,)
+
+    def say(place, uri):
+        each[place].call('say', {'raw': [UPDATED % uri]}).result()
+
+    for place in range(2):
+        assert each[place].ask('resources/subscribe', {'uri': URIS[place]}).result() == '{}'
+    (first,), = wait_until(lambda: all_at_one(URIS), what='one process to have both')
+    stream = Listener(host, cluster[2], None)
+    for uri in URIS:
+        for place in range(3):
+            say(place, uri)
+        stream.until(lambda m: m == UPDATED % uri)
+    assert stream.seen == [UPDATED % uri for uri in URIS]
+    assert each[2].ask('resources/unsubscribe', {'uri': URIS[1]}).result() == '{}'
+    wait_until(lambda: all_at_one(URIS[:1]), what='the process that had it to be told')
+    cluster[first].kill()
+    assert stream.until(lambda m: 'updated' in m, timeout=20) == FRESH % URIS[0]
+    wait_until(lambda: (2, URIS[0]) in subscribed(), what='another to subscribe')
+    say(2, URIS[1])
+    say(2, URIS[0])
+    assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
+    assert each[2].end().status in (200, 204)
+    wait_until(lambda: (2, URIS[0]) not in subscribed(), what='the process to be left at the end')

@@ -44,10 +44,11 @@ def test_what_it_says_comes_once_and_what_was_subscribed_anywhere_ends_anywhere(
     assert at(host, cluster[1]).ask('logging/setLevel', {'level': 'warning'}).result() == '{}'
     assert at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result() == '{}'
     stream = Listener(host, cluster[1], up)
-    said = [CHANGED % 'tools', UPDATED % URIS[0], LOG % 'warning']
-    for text in said:
+    up.push(CHANGED % 'tools')
+    stream.until(lambda m: 'list_changed' in m)
+    for text in (UPDATED % URIS[0], LOG % 'warning'):
         up.push(text)
-    assert stream.all() == said
+    assert stream.all() == [CHANGED % 'tools', UPDATED % URIS[0], LOG % 'warning']
     assert at(host, cluster[2]).ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'
     assert [e['uri'] for e in up.event_list('unsubscribed')] == [URIS[0]]
 
