@@ -127,16 +127,26 @@ void duplex::take(std::string bytes, std::shared_ptr<const void> held) {
             take(std::move(part), held);
         return;
     }
-    std::string id;
-    auto message = wire::parse_message(std::move(bytes), {}, &id);
+    wire::unaccepted known;
+    auto message = wire::parse_message(std::move(bytes), {}, known);
     if (message) {
         message->held = std::move(held);
         return deliver(std::move(*message));
     }
+    if (known.is_call) return set_aside(known, message.error());
     // Something that is no message: if it answers one of ours, that call ends; else it is noise.
     ++core_->numbers.stray_messages;
-    auto number = base::parse_unsigned(id);
+    auto number = base::parse_unsigned(known.id);
     if (number && waiting_.contains(*number)) fail(*number, broke_protocol(message.error()));
+}
+
+// Not well formed: it concerns nobody but its sender.
+void duplex::set_aside(const wire::unaccepted& what, const base::fault& why) {
+    if (what.id.empty()) {
+        ++core_->numbers.dropped_notes;
+        return;
+    }
+    [[maybe_unused]] auto sent = put(refusal_of(what, why), 0);
 }
 
 void duplex::refuse(std::string_view beginning, const base::fault& why) {

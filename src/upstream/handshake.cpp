@@ -1,6 +1,7 @@
 #include "upstream/handshake.hpp"
 
 #include "base/text.hpp"
+#include "mcp/errors.hpp"
 #include "mcp/revision.hpp"
 #include "upstream/related_task.hpp"
 
@@ -106,6 +107,10 @@ std::string answer_to(const wire::message& request) {
         why = "no call in flight belongs to the task that this request names: '" +
               base::clip(*task, 80) + "'";
     return wire::make_error(id, -32602, why);
+}
+
+std::string refusal_of(const wire::unaccepted& request, const base::fault& why) {
+    return wire::make_error(request.id, mcp::rpc_code_of(why), why.message);
 }
 
 bool is_of_session(const wire::message& note) {

@@ -29,6 +29,9 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text);
 // What we answer ourselves to a request of the upstream's: a ping, or one that belongs to no call.
 std::string answer_to(const wire::message& request);
 
+// What we answer to a request that is not well formed.
+std::string refusal_of(const wire::unaccepted& request, const base::fault& why);
+
 // Whether a notification is about the session as a whole, whatever call is under way.
 bool is_of_session(const wire::message& note);
 

@@ -228,11 +228,16 @@ http_call::moved http_call::deliver_text(std::string text, std::shared_ptr<const
 }
 
 http_call::moved http_call::deliver(std::string text, std::shared_ptr<const void> held) {
-    auto message = wire::parse_message(std::move(text));
+    wire::unaccepted known;
+    auto message = wire::parse_message(std::move(text), {}, known);
+    if (!message && known.is_call) {
+        session_->set_aside(known, message.error());
+        return {};
+    }
     if (!message) return broke_protocol(message.error());
     message->held = std::move(held);
     if (message->is_request() && (answered_ || opening_ || message->method_is("ping"))) {
-        session_->answer(*message);
+        session_->answer(answer_to(*message));
         return {};
     }
     if (message->is_notification()) {

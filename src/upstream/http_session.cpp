@@ -174,9 +174,16 @@ aio::task<base::result<void>> http_session::post(std::string bytes, aio::instant
     co_return refused(status);
 }
 
-void http_session::answer(const wire::message& request) {
+void http_session::answer(std::string bytes) {
     if (core_->helpers.size() >= most_helpers || core_->stopped) return;
-    core_->helpers.spawn(post_answer(shared_from_this(), answer_to(request)));
+    core_->helpers.spawn(post_answer(shared_from_this(), std::move(bytes)));
+}
+
+void http_session::set_aside(const wire::unaccepted& what, const base::fault& why) {
+    if (what.id.empty())
+        ++core_->numbers.dropped_notes;
+    else
+        answer(refusal_of(what, why));
 }
 
 aio::task<> http_session::post_answer(self me, std::string bytes) {

@@ -70,7 +70,9 @@ public:
     // POSTs a message that has no answer.
     aio::task<base::result<void>> post(std::string bytes, aio::instant until);
     // Answers a request of the upstream's, on the side.
-    void answer(const wire::message& request);
+    void answer(std::string bytes);
+    // A notification or request that is not well formed concerns nobody but its sender.
+    void set_aside(const wire::unaccepted& what, const base::fault& why);
 
 private:
     using self = std::shared_ptr<http_session>;

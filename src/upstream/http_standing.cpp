@@ -55,9 +55,14 @@ void http_session::take_standing(std::string text) {
     }
     if (parts.empty()) ++core_->numbers.stray_messages;
     for (auto& part : parts) {
-        auto message = wire::parse_message(std::move(part));
-        if (!message) ++core_->numbers.stray_messages;
-        if (message) deliver_standing(std::move(*message));
+        wire::unaccepted known;
+        auto message = wire::parse_message(std::move(part), {}, known);
+        if (message)
+            deliver_standing(std::move(*message));
+        else if (known.is_call)
+            set_aside(known, message.error());
+        else
+            ++core_->numbers.stray_messages;
     }
 }
 
@@ -94,7 +99,7 @@ void http_session::deliver_standing(wire::message message) {
     if (call != nullptr && call->inject(message, presumed)) return;
     bool of_none_here = !message.method_is("ping") && (!presumed || !has_calls());
     if (of_none_here && others_take(message)) return;
-    answer(message);
+    answer(answer_to(message));
 }
 
 bool http_session::has_calls() const {

@@ -47,8 +47,9 @@ struct server_status {
     std::uint64_t bytes_out = 0;
     std::uint64_t late_results = 0;   // results of cancelled or abandoned calls, dropped
     std::uint64_t stray_messages = 0; // nothing we asked for, or no message at all; dropped
-    std::uint64_t dropped_notes = 0;  // for no call in flight, or more than a slow reader may queue
-    std::uint64_t restarts = 0;       // stdio
+    // Not well formed, for no call in flight, or more than a slow reader may queue.
+    std::uint64_t dropped_notes = 0;
+    std::uint64_t restarts = 0; // stdio
 };
 
 // What a server may use of the process; all outlive it.
