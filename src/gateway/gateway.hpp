@@ -17,7 +17,8 @@ struct hello {
     std::shared_ptr<session::session> host;
     std::string answer; // the whole JSON-RPC response
     int http_status = 200;
-    aio::duration waited{0}; // for upstreams
+    aio::duration waited{0};  // for upstreams
+    std::string problem = {}; // for the log only: may name addresses and files
 };
 
 // Whose `initialize` it was, for its log line.

@@ -127,6 +127,8 @@ http_call::moved http_call::judge_head() {
     int status = head.status;
     if (status >= 200 && status < 300) {
         if (opening_) session_id_ = head.headers.get("Mcp-Session-Id").value_or("");
+        auto readable = is_readable(head);
+        if (!readable) return readable;
         if (is_type(head, "text/event-stream")) {
             decoder_.emplace(session_->shared().settings.max_message_bytes + 1024);
             phase_ = phase::events;
