@@ -146,7 +146,13 @@ void duplex::set_aside(const wire::unaccepted& what, const base::fault& why) {
         ++core_->numbers.dropped_notes;
         return;
     }
-    [[maybe_unused]] auto sent = put(refusal_of(what, why), 0);
+    tell(refusal_of(what, why));
+}
+
+// What it asked is answered, unless it takes nothing.
+void duplex::tell(std::string answer) {
+    auto sent = put(std::move(answer), 0);
+    if (!sent && !core_->stopped) core_->leave_unanswered(1);
 }
 
 void duplex::refuse(std::string_view beginning, const base::fault& why) {
@@ -195,10 +201,8 @@ std::shared_ptr<duplex::waiting> duplex::asker_of(const wire::message& question)
 // A ping is answered here.
 void duplex::deliver_question(wire::message message) {
     auto call = asker_of(message);
-    if (!call || message.method_is("ping") || call->queue.size() >= queue_length) {
-        [[maybe_unused]] auto sent = put(answer_to(message), 0);
-        return;
-    }
+    if (!call || message.method_is("ping")) return tell(answer_to(message));
+    if (call->queue.size() >= queue_length) return tell(answer_to_flood(message));
     call->bytes += message.bytes.size();
     call->queue.push_back(std::move(message));
     call->came.wake();

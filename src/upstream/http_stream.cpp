@@ -20,6 +20,8 @@ constexpr auto drain_time = std::chrono::milliseconds(500);
 // servers take the cut for a second cancel.
 constexpr auto late_time = std::chrono::seconds(5);
 
+constexpr auto nap = std::chrono::milliseconds(5);
+
 base::fault cut_off(std::string_view what) {
     return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
 }
@@ -38,6 +40,8 @@ aio::task<http_call::moved> http_call::take_events(aio::instant until) {
         auto taken = take_event(std::move(*event));
         if (!taken || answered_) co_return taken;
     }
+    while (session_->is_behind() && !interrupted_ && aio::clock::now() < until)
+        co_await aio::pause(nap);
     if (!room_.grow_to(decoder_->held())) co_return no_room();
     if (decoder_->too_big())
         co_return base::fault(base::errc::too_large, "an event of its answer is too large");
