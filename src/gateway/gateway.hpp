@@ -92,8 +92,12 @@ public:
     bool is_about_ours(session::session& host, const wire::message& message) const;
     // What a server said to another replica, for a call here; false when it is of none.
     bool take_for_call(session::session& host, std::string_view server, const wire::message& said);
-    // A notification or a response of the host, for this replica.
-    void take(session::session& host, const wire::message& message);
+    // A notification or a response of the host, for this replica. With the headers it came with.
+    void take(
+        session::session& host,
+        const wire::message& message,
+        std::shared_ptr<const net::fields> headers = nullptr
+    );
 
     // The host has opened its standing stream.
     void listens(session::session& host);
