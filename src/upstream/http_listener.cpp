@@ -109,6 +109,8 @@ aio::task<http_listener::verdict> http_listener::judge(int status, std::uint64_t
     // An older stream of ours that the upstream has not seen the end of, or a busy upstream.
     bool passing = status == 409 || status == 429 || status >= 500;
     bool never = status == 501;
+    bool has_one = status == 401 || status == 403 || (status >= 500 && !never);
+    if (has_one) core_->report("the standing stream", refused(status));
     co_return passing && !never ? verdict::again : verdict::no_use;
 }
 

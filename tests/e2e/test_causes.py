@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from asking import STDIO
+from asking import ALLOWED, CAN, STDIO
 from fake import faults
 from kit import CLOSED_SET, http, no_canary, outcomes_of, sse
 from lib.procs import wait_until
@@ -104,6 +104,21 @@ def test_a_process_that_does_not_start_is_told_with_its_cause(gateways, entry, p
     gateway = gateways({'up': {'transport': 'stdio', **entry}}, stdio=STDIO, timeouts=QUICK,
                        env={'PATH': '/usr/bin:/bin'})
     check(wait_failure(gateway), 'initialize', 'unreachable', problem, 'command')
+
+
+@pytest.mark.parametrize('status, words', [('401', ('auth_required', '401', 'auth_value')), ('503', ('upstream_error', '503', 'its own log'))])
+def test_a_standing_stream_that_is_refused_is_told(fakes, gateways, hosts, status, words):
+    gateway = gateways({'up': http(fakes('up', get=status), **ALLOWED)})
+    assert hosts(gateway.server_url('up'), capabilities=CAN).open().say('whoami')
+    check(wait_failure(gateway), 'the standing stream', *words)
+
+
+def test_a_server_that_has_no_standing_stream_is_no_failure(fakes, gateways, hosts):
+    up = fakes('up', get='405')
+    gateway = gateways({'up': http(up, **ALLOWED)})
+    host = hosts(gateway.server_url('up'), capabilities=CAN).open()
+    up.wait_seen(method='GET')
+    assert host.say('whoami') and not failures(gateway)
 
 
 def test_a_stream_of_the_older_transport_that_is_compressed_is_named(sse_fakes, gateways):

@@ -198,7 +198,7 @@ class HttpFake(Fake):
         if last is not None:
             return await self.resume(last, out)
         if self.get != 'open':
-            return await out.plain(405)
+            return await out.plain(int(self.get))
         await out.begin_stream()
         await out.raw(wire.chunk(b': hello\n\n'))
         self.listeners[record.session] = out
