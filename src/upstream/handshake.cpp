@@ -144,6 +144,10 @@ base::fault refused(int status) {
     return {code, "it answered with HTTP status " + std::to_string(status), status};
 }
 
+base::fault outcome_unknown(std::string_view what) {
+    return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
+}
+
 base::result<void> is_readable(const net::response_head& head) {
     auto encoding = base::lower(base::trim(head.headers.get("Content-Encoding").value_or("")));
     if (encoding.empty() || encoding == "identity") return {};

@@ -44,6 +44,9 @@ bool is_sendable_id(std::string_view id);
 // An HTTP status that is no success, as a fault.
 base::fault refused(int status);
 
+// A connection that broke too late to say that nothing ran.
+base::fault outcome_unknown(std::string_view what);
+
 // Of an answer's body: errc::protocol when it is compressed, which we never ask for.
 base::result<void> is_readable(const net::response_head& head);
 
