@@ -231,7 +231,9 @@ bool gateway::take_for_call(
 }
 
 void gateway::take(
-    session::session& host, const wire::message& message, std::shared_ptr<const net::fields> headers
+    session::session& host,
+    const wire::message& message,
+    const std::shared_ptr<const net::fields>& headers
 ) {
     if (message.is_response()) {
         if (!host.questions().answer(message)) in_.meters.stray_answer();
@@ -239,7 +241,7 @@ void gateway::take(
     }
     if (!message.is_notification()) return;
     if (message.method_is("notifications/roots/list_changed"))
-        return links_of(in_, host).roots_changed(wire::rewrite(message, {}), std::move(headers));
+        return links_of(in_, host).roots_changed(wire::rewrite(message, {}), headers);
     if (!message.method_is("notifications/cancelled")) return;
     auto id = message.request_id_token();
     if (!id) return;

@@ -96,7 +96,7 @@ public:
     void take(
         session::session& host,
         const wire::message& message,
-        std::shared_ptr<const net::fields> headers = nullptr
+        const std::shared_ptr<const net::fields>& headers = nullptr
     );
 
     // The host has opened its standing stream.

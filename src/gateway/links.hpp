@@ -63,7 +63,7 @@ public:
     // The host's roots have changed: its notification goes to every upstream session of this host
     // that may ask for them and was told that it would be told, also to those that only other
     // replicas have used. None is opened for it.
-    void roots_changed(std::string note, std::shared_ptr<const net::fields> headers);
+    void roots_changed(const std::string& note, const std::shared_ptr<const net::fields>& headers);
 
     // --- subscriptions to resources: which upstream each URI was subscribed at ---
     // Before the request goes up, as an update may overtake its answer; then what came of it.

@@ -25,7 +25,9 @@ bool session_links::hears_of_roots(const served& server) const {
     return tells_of_changes(opening.capabilities);
 }
 
-void session_links::roots_changed(std::string note, std::shared_ptr<const net::fields> headers) {
+void session_links::roots_changed(
+    const std::string& note, const std::shared_ptr<const net::fields>& headers
+) {
     if (closing_) return;
     for (const auto& server : in_.newest) {
         if (!hears_of_roots(*server) || !in_.permit(host_.who(), *server)) continue;

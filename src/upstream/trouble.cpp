@@ -42,7 +42,7 @@ bool trouble::is_news(const base::fault& why, aio::instant now) {
         ++untold_;
         return false;
     }
-    told_.put(std::move(cause), now);
+    told_.put(cause, now);
     quiet_until_ = now + between_two;
     return true;
 }
