@@ -3,7 +3,6 @@
 #include "aio/within.hpp"
 #include "gateway/calls_elsewhere.hpp"
 #include "gateway/links.hpp"
-#include "mcp/errors.hpp"
 #include "mcp/log_level.hpp"
 #include "upstream/handshake.hpp"
 #include "upstream/related_task.hpp"
