@@ -107,6 +107,11 @@ void read_upstream(readings& to, const upstream::server& server) {
         "Notes of the upstream that reached nobody",
         status.dropped_notes
     );
+    count(
+        "sluice_upstream_unanswered_total",
+        "Requests of the upstream that got no answer",
+        status.unanswered
+    );
     count("sluice_upstream_restarts_total", "Restarts of a local process", status.restarts);
     constexpr auto metric = "sluice_upstream_bytes_total";
     to.count(metric, "Bytes exchanged", status.bytes_in, {name, {"direction", "in"}});

@@ -186,7 +186,7 @@ aio::task<base::result<bool>> front::hand_over(
         to = std::move(*found);
     }
     bool taken = to.here && (!m->is_response() || through_.waits_for(*host, *m));
-    if (taken) through_.take(*host, *m);
+    if (taken) through_.take(*host, *m, v.upward);
     bool heard = true;
     if (!to.orphaned.empty()) {
         auto done = co_await through_.cancel_orphan(host, std::move(to.orphaned), m);

@@ -178,7 +178,7 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
 std::shared_ptr<const gateway::operation>
 front::accept_sse(visit v, shared_session host, shared_message m, aio::instant arrived) {
     if (!m->is_request()) {
-        through_.take(*host, *m);
+        through_.take(*host, *m, v.upward);
         return nullptr;
     }
     auto out = host->find_stream(host->standing().handle());

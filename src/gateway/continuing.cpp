@@ -63,6 +63,14 @@ void deliver_too_long(house& in, operation& op) {
         deliver_error(op, mcp::rpc_code_of(f), f.message);
 }
 
+std::string repeats(std::string_view cursor) {
+    std::string text = "its list repeats a cursor and would never end";
+    if (cursor == "\"\"")
+        text += ": the cursor is the empty string, which is one like any other; the last page of a "
+                "list must have no nextCursor";
+    return text;
+}
+
 // What follows a page of one upstream: its next place, or a fault when the listing cannot go on.
 base::result<std::optional<place>>
 next_place(const std::string& server, const place* before, const catalog::page& page) {
@@ -77,7 +85,7 @@ next_place(const std::string& server, const place* before, const catalog::page& 
     if (before != nullptr) next.seen = before->seen;
     auto digest = base::fnv1a(next.cursor);
     if (std::find(next.seen.begin(), next.seen.end(), digest) != next.seen.end()) {
-        return base::fault(base::errc::protocol, "its list repeats a cursor and would never end");
+        return base::fault(base::errc::protocol, repeats(next.cursor));
     }
     next.seen.push_back(digest);
     return std::optional(std::move(next));

@@ -69,14 +69,10 @@ has_list(house& in, shared_operation op, const mcp::method_info& list, std::size
     co_return catalog::has_capability((*link)->peer().capabilities, list.capability);
 }
 
-aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& list, part& into) {
-    co_await aio::keep_running_when_cancelled();
+aio::task<> fetch_from(
+    house& in, shared_operation op, const mcp::method_info& list, policy::grant allowed, part& into
+) {
     auto server = into.server;
-    auto grant = may_ask(in, *op, server);
-    if (!grant) {
-        into.got = grant.error();
-        co_return;
-    }
     auto has = co_await has_list(in, op, list, server);
     if (!has) {
         into.got = has.error();
@@ -88,7 +84,7 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
         co_return;
     }
     auto inner = with_message(op, list, list_request(list, into.cursor));
-    auto what = list_call(in, std::move(*grant), server);
+    auto what = list_call(in, std::move(allowed), server);
     auto answer = co_await ask_page(in, inner, std::move(what), into.cursor);
     if (op->first_byte == aio::duration::zero()) op->first_byte = inner->first_byte;
     if (!answer) {
@@ -98,6 +94,17 @@ aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& l
     into.got = page_of(in, *op, list, server, *answer);
     into.held = std::move(answer->held);
     if (into.got && into.cursor.empty()) learn(in, *op, list, server, *into.got);
+}
+
+aio::task<> fetch_part(house& in, shared_operation op, const mcp::method_info& list, part& into) {
+    co_await aio::keep_running_when_cancelled();
+    auto grant = may_ask(in, *op, into.server);
+    if (!grant) {
+        into.got = grant.error();
+        co_return;
+    }
+    co_await fetch_from(in, op, list, std::move(*grant), into);
+    if (!into.got) in.servers[into.server]->server->report(list.text, into.got.error());
 }
 
 } // namespace

@@ -230,12 +230,19 @@ bool gateway::take_for_call(
     return links_of(in_, host).take_for_call(server, said);
 }
 
-void gateway::take(session::session& host, const wire::message& message) {
+void gateway::take(
+    session::session& host,
+    const wire::message& message,
+    const std::shared_ptr<const net::fields>& headers
+) {
     if (message.is_response()) {
         if (!host.questions().answer(message)) in_.meters.stray_answer();
         return;
     }
-    if (!message.is_notification() || !message.method_is("notifications/cancelled")) return;
+    if (!message.is_notification()) return;
+    if (message.method_is("notifications/roots/list_changed"))
+        return links_of(in_, host).roots_changed(wire::rewrite(message, {}), headers);
+    if (!message.method_is("notifications/cancelled")) return;
     auto id = message.request_id_token();
     if (!id) return;
     host.cancel(*id, std::string(message.view(message.reason)));

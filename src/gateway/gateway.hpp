@@ -17,7 +17,8 @@ struct hello {
     std::shared_ptr<session::session> host;
     std::string answer; // the whole JSON-RPC response
     int http_status = 200;
-    aio::duration waited{0}; // for upstreams
+    aio::duration waited{0};  // for upstreams
+    std::string problem = {}; // for the log only: may name addresses and files
 };
 
 // Whose `initialize` it was, for its log line.
@@ -91,8 +92,12 @@ public:
     bool is_about_ours(session::session& host, const wire::message& message) const;
     // What a server said to another replica, for a call here; false when it is of none.
     bool take_for_call(session::session& host, std::string_view server, const wire::message& said);
-    // A notification or a response of the host, for this replica.
-    void take(session::session& host, const wire::message& message);
+    // A notification or a response of the host, for this replica. With the headers it came with.
+    void take(
+        session::session& host,
+        const wire::message& message,
+        const std::shared_ptr<const net::fields>& headers = nullptr
+    );
 
     // The host has opened its standing stream.
     void listens(session::session& host);

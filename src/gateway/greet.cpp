@@ -39,6 +39,7 @@ hello refuse(const wire::message& m, const base::fault& f) {
     hello out;
     out.http_status = f.http_status != 0 ? f.http_status : mcp::http_status_of(f);
     out.answer = wire::make_error(m.view(m.id), mcp::rpc_code_of(f), f.message);
+    out.problem = f.message;
     return out;
 }
 
@@ -161,6 +162,7 @@ aio::task<hello> gateway::greet_single(
     out.waited = aio::clock::now() - since;
     if (!link) {
         auto how = base::outcome_of(link.error());
+        out.problem = settings.name + ": " + link.error().message;
         out.http_status = mcp::http_status_of(how, link.error());
         auto data = "{\"server\":" + wire::quote(settings.name) + ",\"outcome\":\"" +
                     std::string(name_of(how)) + "\"}";

@@ -61,6 +61,11 @@ public:
     // share the process. Each still hears no more than it asked for.
     std::string level_for(const shared_served& server);
 
+    // The host's roots have changed: its notification goes to every upstream session of this host
+    // that may ask for them and was told that it would be told, also to those that only other
+    // replicas have used. None is opened for it.
+    void roots_changed(const std::string& note, const std::shared_ptr<const net::fields>& headers);
+
     // --- subscriptions to resources: which upstream each URI was subscribed at ---
     // Before the request goes up, as an update may overtake its answer; then what came of it.
     void subscribing(const shared_served& server, const std::string& uri);
@@ -165,6 +170,12 @@ private:
     static aio::task<> close_link(shared_link link);
     aio::task<> wait_for_others(const state::fields& record);
     aio::task<> close_left(state::fields record);
+    // What the host says of its roots, links_roots.cpp.
+    bool hears_of_roots(const served& server) const;
+    aio::task<> tell_of_roots(
+        shared_served server, std::string note, std::shared_ptr<const net::fields> headers
+    );
+    aio::task<bool> is_open_elsewhere(shared_served server);
     shared_slot slot_of(const shared_served& server);
     const slot* find_slot(const served& server) const;
     static bool drop_subscription(slot& s, const std::string& uri);

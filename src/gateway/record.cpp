@@ -38,6 +38,7 @@ void gateway::record_greeting(const hello& said, const greeting& of) {
     in_.meters.call_ended({"", "initialize", outcome, "", total, added});
     sys::log_line line(sys::log_level::info, "session");
     line.field("outcome", outcome).field("endpoint", base::clip(of.endpoint));
+    if (!said.problem.empty()) line.field("problem", base::clip(said.problem));
     if (said.host) line.field("revision", mcp::text_of(said.host->who().revision));
     if (!of.who.open) line.field("key", of.who.name);
     line.field("total_ms", total * 1000);

@@ -259,6 +259,7 @@ void deliver_fault(house& in, operation& op, std::size_t server, const base::fau
         op.outcome = "cancelled";
         return;
     }
+    in.servers[server]->server->report(op.method->text, f);
     auto how = base::outcome_of(f);
     op.outcome = std::string(name_of(how));
     op.problem = f.message;

@@ -115,7 +115,10 @@ find_named(house& in, shared_operation op, const mcp::method_info& list, std::st
     }
     if (!route->shortened) co_return *route;
     auto names = co_await known_or_all_names(in, op, list, *route, name);
-    if (!names) co_return names.error();
+    if (!names) {
+        in.servers[route->server]->server->report(list.text, names.error());
+        co_return names.error();
+    }
     for (const auto& native : *names) {
         if (shown(in, *op, list, route->server, native) == name) {
             co_return catalog::route{route->server, native, false};

@@ -3,7 +3,6 @@
 #include "aio/within.hpp"
 #include "gateway/calls_elsewhere.hpp"
 #include "gateway/links.hpp"
-#include "mcp/errors.hpp"
 #include "mcp/log_level.hpp"
 #include "upstream/handshake.hpp"
 #include "upstream/related_task.hpp"
@@ -72,11 +71,7 @@ ask_quietly(const served& server, shared_link link, own_request what) {
         const auto& m = step->message;
         if (m.is_response()) co_return std::move(step->message);
         if (!m.is_request()) continue;
-        auto refusal = wire::make_error(
-            m.view(m.id),
-            mcp::code_invalid_params,
-            "there is no call that this request could belong to"
-        );
+        auto refusal = upstream::answer_to(m);
         [[maybe_unused]] auto told = co_await link->notify(std::move(refusal), until);
     }
 }

@@ -64,6 +64,11 @@ base::result<void> can_sample(std::string_view declared, std::string_view params
 
 } // namespace
 
+bool is_question(std::string_view method) {
+    return method == "elicitation/create" || method == "sampling/createMessage" ||
+           method == "roots/list";
+}
+
 std::string declared_upstream(std::string_view host_capabilities, allowed_questions allowed) {
     std::string out = "{";
     auto copy = [&](std::string_view key, bool may) {

@@ -17,6 +17,9 @@ struct allowed_questions {
     bool any() const { return elicitation || sampling || roots; }
 };
 
+// Whether a server may ask that of a client in any revision; what else it asks is -32601.
+bool is_question(std::string_view method);
+
 // The host's own members, exact text, of the kinds that the configuration allows: a JSON object.
 std::string declared_upstream(std::string_view host_capabilities, allowed_questions allowed);
 

@@ -1,8 +1,18 @@
 #include "upstream/core.hpp"
 
+#include "base/outcome.hpp"
+#include "base/text.hpp"
+#include "sys/log.hpp"
 #include "sys/random.hpp"
 
 namespace sluice::upstream {
+
+namespace {
+
+constexpr std::string_view left_alone =
+    "it has failed several times in a row and is left alone for a while";
+
+} // namespace
 
 void core::note(const base::fault& problem) {
     numbers.last_problem = std::string(name_of(problem.code));
@@ -21,9 +31,25 @@ void core::note_success() {
 base::result<void> core::admit() {
     if (stopped) return base::fault(base::errc::unreachable, "the gateway is shutting down");
     if (health.admits(aio::clock::now())) return {};
-    return base::fault(
-        base::errc::unreachable,
-        "it has failed several times in a row and is left alone for a while"
+    return base::fault(base::errc::unreachable, std::string(left_alone));
+}
+
+void core::report(std::string_view doing, const base::fault& why) {
+    // Why it is left alone was told when it failed.
+    if (stopped || why.message == left_alone) return;
+    if (!worries.is_news(why, aio::clock::now())) return;
+    sys::log_line line(sys::log_level::warn, "upstream_failed");
+    line.field("server", settings.name).field("doing", doing);
+    line.field("outcome", name_of(base::outcome_of(why))).field("problem", base::clip(why.message));
+    line.field("advice", advice_on(why, doing, settings));
+    if (auto untold = worries.take_untold(); untold > 0) line.field("untold", untold);
+}
+
+void core::leave_unanswered(std::size_t requests) {
+    numbers.unanswered += requests;
+    report(
+        "asking the client",
+        {base::errc::too_many, "it asks more than it takes answers to; some got none"}
     );
 }
 

@@ -5,6 +5,7 @@
 #include "aio/nursery.hpp"
 #include "upstream/circuit.hpp"
 #include "upstream/server.hpp"
+#include "upstream/trouble.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,10 @@ struct core {
     // One of the outcomes that tell whether the server is there. Only failures to reach it count.
     void note(const base::fault& problem);
     void note_success();
+    // One line of the log, at warn, when this is news: what failed, and what to do.
+    void report(std::string_view doing, const base::fault& why);
+    // Requests of the upstream's that get no answer: more than anybody can be told of.
+    void leave_unanswered(std::size_t requests);
     // errc::unreachable while the circuit is open or after shut_down.
     base::result<void> admit();
     void say(std::string_view text) const {
@@ -35,6 +40,7 @@ struct core {
     aio::nursery helpers;
     // Readers of streams that stand as long as a session: as many as there are sessions.
     aio::nursery streams;
+    trouble worries;
     server_status numbers; // circuit, failures and bytes are filled in by status()
     bool stopped = false;
 };

@@ -127,16 +127,32 @@ void duplex::take(std::string bytes, std::shared_ptr<const void> held) {
             take(std::move(part), held);
         return;
     }
-    std::string id;
-    auto message = wire::parse_message(std::move(bytes), {}, &id);
+    wire::unaccepted known;
+    auto message = wire::parse_message(std::move(bytes), {}, known);
     if (message) {
         message->held = std::move(held);
         return deliver(std::move(*message));
     }
+    if (known.is_call) return set_aside(known, message.error());
     // Something that is no message: if it answers one of ours, that call ends; else it is noise.
     ++core_->numbers.stray_messages;
-    auto number = base::parse_unsigned(id);
+    auto number = base::parse_unsigned(known.id);
     if (number && waiting_.contains(*number)) fail(*number, broke_protocol(message.error()));
+}
+
+// Not well formed: it concerns nobody but its sender.
+void duplex::set_aside(const wire::unaccepted& what, const base::fault& why) {
+    if (what.id.empty()) {
+        ++core_->numbers.dropped_notes;
+        return;
+    }
+    tell(refusal_of(what, why));
+}
+
+// What it asked is answered, unless it takes nothing.
+void duplex::tell(std::string answer) {
+    auto sent = put(std::move(answer), 0);
+    if (!sent && !core_->stopped) core_->leave_unanswered(1);
 }
 
 void duplex::refuse(std::string_view beginning, const base::fault& why) {
@@ -185,10 +201,8 @@ std::shared_ptr<duplex::waiting> duplex::asker_of(const wire::message& question)
 // A ping is answered here.
 void duplex::deliver_question(wire::message message) {
     auto call = asker_of(message);
-    if (!call || message.method_is("ping") || call->queue.size() >= queue_length) {
-        [[maybe_unused]] auto sent = put(answer_to(message), 0);
-        return;
-    }
+    if (!call || message.method_is("ping")) return tell(answer_to(message));
+    if (call->queue.size() >= queue_length) return tell(answer_to_flood(message));
     call->bytes += message.bytes.size();
     call->queue.push_back(std::move(message));
     call->came.wake();

@@ -66,6 +66,8 @@ private:
 
     base::result<std::unique_ptr<reply>> begin(const outgoing& request, bool own);
     void deliver(wire::message message);
+    void tell(std::string answer);
+    void set_aside(const wire::unaccepted& what, const base::fault& why);
     void deliver_note(wire::message message);
     void deliver_question(wire::message message);
     std::shared_ptr<waiting> asker_of(const wire::message& question) const;

@@ -1,6 +1,8 @@
 #include "upstream/handshake.hpp"
 
 #include "base/text.hpp"
+#include "mcp/client_capabilities.hpp"
+#include "mcp/errors.hpp"
 #include "mcp/revision.hpp"
 #include "upstream/related_task.hpp"
 
@@ -101,11 +103,26 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text) {
 std::string answer_to(const wire::message& request) {
     auto id = request.view(request.id);
     if (request.method_is("ping")) return wire::make_result(id, "{}");
+    auto method = request.method_text();
+    if (!mcp::is_question(method)) {
+        auto text = "Method not found: " + base::clip(method, 80);
+        return wire::make_error(id, mcp::code_method_not_found, text);
+    }
     std::string why = "there is no call that this request could belong to";
     if (auto task = related_task(request))
         why = "no call in flight belongs to the task that this request names: '" +
               base::clip(*task, 80) + "'";
-    return wire::make_error(id, -32602, why);
+    return wire::make_error(id, mcp::code_invalid_params, why);
+}
+
+std::string answer_to_flood(const wire::message& request) {
+    return wire::make_error(
+        request.view(request.id), mcp::code_internal, "too many questions are open in this call"
+    );
+}
+
+std::string refusal_of(const wire::unaccepted& request, const base::fault& why) {
+    return wire::make_error(request.id, mcp::rpc_code_of(why), why.message);
 }
 
 bool is_of_session(const wire::message& note) {
@@ -125,6 +142,28 @@ base::fault refused(int status) {
     if (status == 401) code = base::errc::unauthorized;
     if (status == 403) code = base::errc::forbidden;
     return {code, "it answered with HTTP status " + std::to_string(status), status};
+}
+
+base::fault outcome_unknown(std::string_view what) {
+    return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
+}
+
+base::result<void> is_readable(const net::response_head& head) {
+    auto encoding = base::lower(base::trim(head.headers.get("Content-Encoding").value_or("")));
+    if (encoding.empty() || encoding == "identity") return {};
+    constexpr std::array<std::string_view, 6> known = {
+        "gzip", "x-gzip", "deflate", "br", "zstd", "compress"
+    };
+    auto named = std::ranges::find(known, encoding);
+    auto how = named == known.end() ? std::string("in an encoding we do not know")
+                                    : "with " + std::string(*named);
+    return base::fault(
+        base::errc::protocol,
+        "its answer is compressed (" + how +
+            "), though the gateway asks for none of it "
+            "(Accept-Encoding: identity): switch compression off at the server or the proxy before "
+            "it"
+    );
 }
 
 base::fault broke_protocol(const base::fault& parsing) {

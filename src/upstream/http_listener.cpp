@@ -1,5 +1,6 @@
 #include "upstream/http_listener.hpp"
 
+#include "aio/within.hpp"
 #include "base/text.hpp"
 #include "sys/random.hpp"
 #include "upstream/handshake.hpp"
@@ -15,6 +16,7 @@ constexpr std::uint32_t longest_retry_ms = 60'000;
 constexpr std::uint32_t most_doublings = 6;
 // A stream that stood this long was worth it, whether it said anything or not.
 constexpr auto long_stand = std::chrono::seconds(10);
+constexpr auto nap = std::chrono::milliseconds(5);
 
 bool is_stream(const net::response_head& head) {
     auto type = base::lower(base::trim(head.headers.get("Content-Type").value_or("")));
@@ -85,6 +87,11 @@ aio::task<http_listener::verdict> http_listener::listen_once() {
         co_return found;
     }
     if (!is_stream(response_->head())) co_return verdict::no_use;
+    auto readable = is_readable(response_->head());
+    if (!readable) {
+        core_->report("the standing stream", readable.error());
+        co_return verdict::no_use;
+    }
     if (auto of = of_.lock(); of && stood_ && last_event_id_.empty()) of->standing_had_a_gap();
     stood_ = true;
     co_await read_events();
@@ -102,6 +109,8 @@ aio::task<http_listener::verdict> http_listener::judge(int status, std::uint64_t
     // An older stream of ours that the upstream has not seen the end of, or a busy upstream.
     bool passing = status == 409 || status == 429 || status >= 500;
     bool never = status == 501;
+    bool has_one = status == 401 || status == 403 || (status >= 500 && !never);
+    if (has_one) core_->report("the standing stream", refused(status));
     co_return passing && !never ? verdict::again : verdict::no_use;
 }
 
@@ -115,9 +124,16 @@ aio::task<> http_listener::read_events() {
         decoder.feed(*piece);
         while (auto event = decoder.next())
             take(std::move(*event), space.hand_over());
+        while (is_behind())
+            co_await aio::pause(nap);
         if (decoder.too_big() || over() || !space.grow_to(decoder.held())) break;
     }
     if (aio::clock::now() - since > long_stand) fruitless_ = 0;
+}
+
+bool http_listener::is_behind() const {
+    auto session = of_.lock();
+    return session && session->is_behind() && !over();
 }
 
 // `held` lives until the message was passed on.

@@ -35,6 +35,7 @@ private:
     aio::task<> read_events();
     void take(wire::sse_event event, const std::shared_ptr<const void>& held);
     aio::duration wait() const;
+    bool is_behind() const;
     bool over() const { return stopped_ || core_->stopped || of_.expired(); }
 
     std::weak_ptr<http_session> of_; // its end ends this

@@ -30,6 +30,7 @@ aio::task<http_server::opened> http_server::open(open_request request) {
         core_->note_success();
     } else if (!made) {
         core_->note(made.error());
+        core_->report("initialize", made.error());
     }
     co_return made;
 }

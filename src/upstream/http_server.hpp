@@ -22,6 +22,9 @@ public:
         return core_->settings.kind == transport::sse || speaks_sse_;
     }
     server_status status() const override;
+    void report(std::string_view doing, const base::fault& why) override {
+        core_->report(doing, why);
+    }
     aio::task<> shut_down() override;
 
 private:

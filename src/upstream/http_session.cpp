@@ -14,8 +14,15 @@ namespace {
 
 constexpr auto farewell = std::chrono::seconds(2);
 constexpr std::size_t small_body = 64 * 1024;
-// Answers to the upstream's own requests under way at once; more are not given.
-constexpr std::size_t most_helpers = 256;
+// Answers to the upstream's own requests: posted at once, and waiting for it. One piece of a stream
+// brings fewer, and no more is read meanwhile.
+constexpr std::size_t most_posters = 4;
+constexpr std::size_t most_answers = 4096;
+
+// It did not even refuse what was posted.
+bool takes_nothing(const base::fault& why) {
+    return why.http_status == 0;
+}
 
 // What the gateway holds: its end is the end of the call.
 class http_reply final : public reply {
@@ -174,14 +181,35 @@ aio::task<base::result<void>> http_session::post(std::string bytes, aio::instant
     co_return refused(status);
 }
 
-void http_session::answer(const wire::message& request) {
-    if (core_->helpers.size() >= most_helpers || core_->stopped) return;
-    core_->helpers.spawn(post_answer(shared_from_this(), answer_to(request)));
+void http_session::answer(std::string bytes) {
+    if (core_->stopped) return;
+    if (answers_.size() >= most_answers) return core_->leave_unanswered(1);
+    answers_.push_back(std::move(bytes));
+    if (posters_ >= most_posters) return;
+    ++posters_;
+    core_->helpers.spawn(post_answers(shared_from_this()));
 }
 
-aio::task<> http_session::post_answer(self me, std::string bytes) {
+void http_session::set_aside(const wire::unaccepted& what, const base::fault& why) {
+    if (what.id.empty())
+        ++core_->numbers.dropped_notes;
+    else
+        answer(refusal_of(what, why));
+}
+
+// When the upstream takes none, what waits is given up: its reader must go on.
+aio::task<> http_session::post_answers(self me) {
     co_await aio::keep_running_when_cancelled();
-    [[maybe_unused]] auto done = co_await me->post(std::move(bytes), aio::clock::now() + farewell);
+    while (!me->answers_.empty() && !me->core_->stopped) {
+        auto bytes = std::move(me->answers_.front());
+        me->answers_.pop_front();
+        auto done = co_await me->post(std::move(bytes), aio::clock::now() + farewell);
+        if (!done && takes_nothing(done.error()) && !me->core_->stopped) {
+            me->core_->leave_unanswered(1 + me->answers_.size());
+            me->answers_.clear();
+        }
+    }
+    --me->posters_;
 }
 
 aio::task<> http_session::close() {

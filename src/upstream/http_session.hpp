@@ -9,6 +9,7 @@
 #include "upstream/listeners.hpp"
 #include "upstream/request_headers.hpp"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,7 +71,12 @@ public:
     // POSTs a message that has no answer.
     aio::task<base::result<void>> post(std::string bytes, aio::instant until);
     // Answers a request of the upstream's, on the side.
-    void answer(const wire::message& request);
+    void answer(std::string bytes);
+    // More of its requests wait for their answers than should: who reads what it says naps before
+    // reading on, so that each is answered and they stay few.
+    bool is_behind() const { return answers_.size() > most_behind; }
+    // A notification or request that is not well formed concerns nobody but its sender.
+    void set_aside(const wire::unaccepted& what, const base::fault& why);
 
 private:
     using self = std::shared_ptr<http_session>;
@@ -81,7 +87,8 @@ private:
     bool has_calls() const;
     bool others_take(const wire::message& message);
     http_call* asker_of(const wire::message& question) const;
-    static aio::task<> post_answer(self me, std::string bytes);
+    static aio::task<> post_answers(self me);
+    http_listener& standing();
 
     std::shared_ptr<core> core_;
     std::shared_ptr<net::http_pool> pool_;
@@ -100,6 +107,9 @@ private:
     listeners hearers_;
     std::vector<http_call*> calls_; // under way
     std::shared_ptr<http_listener> standing_;
+    static constexpr std::size_t most_behind = 64;
+    std::deque<std::string> answers_; // to the upstream's requests, not posted yet
+    std::size_t posters_ = 0;
 };
 
 } // namespace sluice::upstream

@@ -1,5 +1,6 @@
 // The half of http_session that has to do with its standing stream: opening it, and whose is what
 // comes down it.
+#include "mcp/client_capabilities.hpp"
 #include "upstream/handshake.hpp"
 #include "upstream/http_call.hpp"
 #include "upstream/http_listener.hpp"
@@ -21,17 +22,19 @@ http_session::~http_session() {
     if (standing_) standing_->stop();
 }
 
-void http_session::open_standing() {
-    if (!usable()) return;
+http_listener& http_session::standing() {
     if (!standing_) standing_ = std::make_shared<http_listener>(shared_from_this(), core_);
-    standing_->start();
+    return *standing_;
+}
+
+void http_session::open_standing() {
+    if (usable()) standing().start();
 }
 
 void http_session::take_over_standing() {
     if (!usable()) return;
-    if (!standing_) standing_ = std::make_shared<http_listener>(shared_from_this(), core_);
-    standing_->count_as_stood();
-    standing_->start();
+    standing().count_as_stood();
+    standing().start();
 }
 
 net::client_request http_session::make_get(const std::string& last_event_id) const {
@@ -55,9 +58,14 @@ void http_session::take_standing(std::string text) {
     }
     if (parts.empty()) ++core_->numbers.stray_messages;
     for (auto& part : parts) {
-        auto message = wire::parse_message(std::move(part));
-        if (!message) ++core_->numbers.stray_messages;
-        if (message) deliver_standing(std::move(*message));
+        wire::unaccepted known;
+        auto message = wire::parse_message(std::move(part), {}, known);
+        if (message)
+            deliver_standing(std::move(*message));
+        else if (known.is_call)
+            set_aside(known, message.error());
+        else
+            ++core_->numbers.stray_messages;
     }
 }
 
@@ -92,9 +100,10 @@ void http_session::deliver_standing(wire::message message) {
     auto* call = message.method_is("ping") ? nullptr : asker_of(message);
     bool presumed = !related_task(message);
     if (call != nullptr && call->inject(message, presumed)) return;
-    bool of_none_here = !message.method_is("ping") && (!presumed || !has_calls());
-    if (of_none_here && others_take(message)) return;
-    answer(message);
+    bool of_none_here = !presumed || !has_calls();
+    bool known = mcp::is_question(message.method_text());
+    if (known && of_none_here && others_take(message)) return;
+    answer(call != nullptr ? answer_to_flood(message) : answer_to(message));
 }
 
 bool http_session::has_calls() const {

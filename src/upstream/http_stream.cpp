@@ -20,9 +20,7 @@ constexpr auto drain_time = std::chrono::milliseconds(500);
 // servers take the cut for a second cancel.
 constexpr auto late_time = std::chrono::seconds(5);
 
-base::fault cut_off(std::string_view what) {
-    return {base::errc::closed, std::string(what) + "; whether the request ran is not known"};
-}
+constexpr auto nap = std::chrono::milliseconds(5);
 
 } // namespace
 
@@ -38,6 +36,8 @@ aio::task<http_call::moved> http_call::take_events(aio::instant until) {
         auto taken = take_event(std::move(*event));
         if (!taken || answered_) co_return taken;
     }
+    while (session_->is_behind() && !interrupted_ && aio::clock::now() < until)
+        co_await aio::pause(nap);
     if (!room_.grow_to(decoder_->held())) co_return no_room();
     if (decoder_->too_big())
         co_return base::fault(base::errc::too_large, "an event of its answer is too large");
@@ -66,8 +66,8 @@ http_call::moved http_call::take_event(wire::sse_event event) {
 
 // An upstream may close a stream at will once an event had an id; the rest is fetched by GET.
 http_call::moved http_call::stream_ended(bool on_purpose) {
-    if (last_event_id_.empty()) return cut_off("the stream ended without the answer");
-    if (++fruitless_ > most_fruitless) return cut_off("the stream was resumed in vain");
+    if (last_event_id_.empty()) return outcome_unknown("the stream ended without the answer");
+    if (++fruitless_ > most_fruitless) return outcome_unknown("the stream was resumed in vain");
     if (on_purpose) {
         step out;
         out.what = step::kind::pause;
@@ -82,7 +82,7 @@ http_call::moved http_call::lost(base::fault why) {
     if (why.code != base::errc::closed) return why;
     if (resuming_) return stream_ended(false);
     if (request_.again != repeat::once || repeated_)
-        return cut_off("the connection was lost before an answer");
+        return outcome_unknown("the connection was lost before an answer");
     repeated_ = true;
     return start(send_again(shared_from_this(), true));
 }
@@ -158,7 +158,7 @@ aio::task<> http_call::resume(self me) {
         auto response = co_await me->session_->pool().begin(std::move(get), until);
         bool give_up = response || ++me->fruitless_ > most_fruitless;
         if (!give_up) continue;
-        if (!response) response = cut_off("the stream could not be resumed");
+        if (!response) response = outcome_unknown("the stream could not be resumed");
         me->errand_done(std::move(response));
         co_return;
     }

@@ -70,6 +70,7 @@ net::fields own_headers(const server_settings& settings) {
     }
     for (const auto& [name, secret] : settings.static_headers)
         out.set(name, std::string(secret.reveal()));
+    out.set("Accept-Encoding", "identity");
     return out;
 }
 

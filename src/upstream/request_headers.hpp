@@ -14,7 +14,8 @@ namespace sluice::upstream {
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
 
-// The credential and the static headers; static ones win.
+// The credential and the static headers; static ones win. No compression is asked for: answers are
+// forwarded byte for byte.
 net::fields own_headers(const server_settings& settings);
 
 // Adds host headers that are allowed up: never one already there, never one that belongs to a hop

@@ -47,8 +47,10 @@ struct server_status {
     std::uint64_t bytes_out = 0;
     std::uint64_t late_results = 0;   // results of cancelled or abandoned calls, dropped
     std::uint64_t stray_messages = 0; // nothing we asked for, or no message at all; dropped
-    std::uint64_t dropped_notes = 0;  // for no call in flight, or more than a slow reader may queue
-    std::uint64_t restarts = 0;       // stdio
+    // Not well formed, for no call in flight, or more than a slow reader may queue.
+    std::uint64_t dropped_notes = 0;
+    std::uint64_t unanswered = 0; // its requests that got no answer: it took none, or too many came
+    std::uint64_t restarts = 0;   // stdio
 };
 
 // What a server may use of the process; all outlive it.
@@ -82,6 +84,10 @@ public:
     virtual bool is_bound_here() const = 0;
 
     virtual server_status status() const = 0;
+
+    // A request that failed there, or an answer of no use, for the operator's log: told once for
+    // each cause while it lasts, with what to do. What open() meets tells itself.
+    virtual void report(std::string_view doing, const base::fault& why) = 0;
 
     // Ends children and connections; open links become unusable. Joined when it returns.
     virtual aio::task<> shut_down() = 0;

@@ -47,6 +47,8 @@ aio::task<base::result<void>> sse_session::open_stream(aio::instant until) {
     if (!response) co_return response.error();
     const auto& head = (*response)->head();
     if (head.status != 200) co_return refused(head.status);
+    auto readable = is_readable(head);
+    if (!readable) co_return readable;
     auto type = base::lower(head.headers.get("Content-Type").value_or(""));
     if (!type.starts_with("text/event-stream"))
         co_return base::fault(base::errc::protocol, "it opened no event stream");

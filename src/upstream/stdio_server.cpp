@@ -78,6 +78,7 @@ aio::task<stdio_server::opened> stdio_server::start_one(open_request request, bo
         auto why = started.error();
         if (why.code == base::errc::closed) why.code = base::errc::unreachable;
         core_->note(why);
+        core_->report("initialize", why);
         co_return why;
     }
     core_->note_success();

@@ -19,6 +19,9 @@ public:
     aio::task<base::result<std::shared_ptr<link>>> open(open_request request) override;
     bool is_bound_here() const override { return core_->settings.isolation_per_session; }
     server_status status() const override;
+    void report(std::string_view doing, const base::fault& why) override {
+        core_->report(doing, why);
+    }
     aio::task<> shut_down() override;
 
 private:

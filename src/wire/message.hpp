@@ -57,12 +57,22 @@ struct message {
     std::optional<token> token_at(span s) const;
 };
 
+// What can be told of a message that is not accepted, for whoever must not leave its sender without
+// an answer.
+struct unaccepted {
+    std::string id; // exact text; empty where there is no sound one
+    // It has a method, so it answers nothing: a request, or without an id a notification. Never
+    // where a watched member is there twice.
+    bool is_call = false;
+};
+
 // Faults: parse_error (not JSON, -32700), invalid_request (JSON, not a message we accept: wrong
 // envelope, bad id, a watched member twice, -32600), invalid_params (array params, _meta that is no
 // object, a progress token or cancelled request id that is no string or integer, -32602).
 // On a fault `readable_id`, if given, gets the exact text of a sound id, for the answer's id.
 base::result<message>
 parse_message(std::string bytes, json_limits limits = {}, std::string* readable_id = nullptr);
+base::result<message> parse_message(std::string bytes, json_limits limits, unaccepted& known);
 
 // Of a message of which only the beginning is known: the exact text of its id, an empty one when it
 // is no response; nothing when the beginning does not tell.

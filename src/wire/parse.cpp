@@ -94,7 +94,7 @@ public:
         out_.bytes = std::move(bytes);
     }
 
-    base::result<message> run(std::string* readable_id);
+    base::result<message> run(unaccepted& known);
 
 private:
     std::optional<fault> scan();
@@ -147,15 +147,16 @@ std::optional<fault> parser::scan() {
     return std::nullopt;
 }
 
-base::result<message> parser::run(std::string* readable_id) {
+base::result<message> parser::run(unaccepted& known) {
     auto problem = scan();
-    if (!problem) {
-        problem = repeated_ ? repeated_ : judge();
-        const bool id_sound = out_.id.present() && !id_repeated_ && is_token(out_.id);
-        if (problem && readable_id != nullptr && id_sound) *readable_id = out_.view(out_.id);
-    }
     if (problem) return *std::move(problem);
-    return message(std::move(out_));
+    problem = repeated_ ? repeated_ : judge();
+    if (!problem) return message(std::move(out_));
+    const bool id_sound = out_.id.present() && !id_repeated_ && is_token(out_.id);
+    if (id_sound) known.id = out_.view(out_.id);
+    const bool answers = out_.result.present() || out_.error.present();
+    known.is_call = out_.method.present() && !answers && !repeated_;
+    return *std::move(problem);
 }
 
 std::optional<fault> parser::judge() {
@@ -222,7 +223,14 @@ std::optional<fault> parser::judge_response() {
 
 base::result<message>
 parse_message(std::string bytes, json_limits limits, std::string* readable_id) {
-    return parser(std::move(bytes), limits).run(readable_id);
+    unaccepted known;
+    auto parsed = parse_message(std::move(bytes), limits, known);
+    if (!parsed && readable_id != nullptr) *readable_id = std::move(known.id);
+    return parsed;
+}
+
+base::result<message> parse_message(std::string bytes, json_limits limits, unaccepted& known) {
+    return parser(std::move(bytes), limits).run(known);
 }
 
 std::optional<std::string> response_id_of(std::string_view beginning) {

@@ -163,6 +163,28 @@ def test_an_upstream_that_never_ends_is_an_explicit_error(gateways, up, hosts, c
     assert '"error"' in final and len(up.seen(rpc='tools/list')) <= 26
 
 
+@pytest.mark.parametrize('route', ['single', 'aggregate'])
+def test_an_empty_cursor_is_one_like_any_other(gateways, up, hosts, route):
+    up.cursors, up.page_size = 'empty', 4
+    gateway = gateways({'up': http(up)}, salt_keys=SALT)
+    host = hosts(gateway.server_url('up') if route == 'single' else gateway.mcp_url).open()
+    got = pages(host)
+    prefix = '' if route == 'single' else 'up-'
+    assert [t['name'] for p in got for t in p['tools']] == [prefix + t['name'] for t in up.tools] and len(got) == 2
+    assert [json.loads(r.raw('params') or '{}').get('cursor') for r in up.seen(rpc='tools/list')] == [None, '']
+
+
+@pytest.mark.parametrize('route', ['single', 'aggregate'])
+def test_an_empty_cursor_for_ever_is_an_error_that_says_so(gateways, up, hosts, route):
+    up.cursors = 'empty again'
+    gateway = gateways({'up': http(up)}, salt_keys=SALT)
+    host = hosts(gateway.server_url('up') if route == 'single' else gateway.mcp_url).open()
+    cursor = json.loads(page(host).result())['nextCursor']
+    error = message_error(page(host, cursor=cursor))
+    assert "upstream 'up'" in error['message'] and 'empty string' in error['message'], error
+    assert 'no nextCursor' in error['message'] and len(up.seen(rpc='tools/list')) == 2
+
+
 @pytest.mark.parametrize('first, second, served', [(1, 1, True), ('a', 'a', True), (1, 2, False), (1, '1', False), ('a', None, False),
                                                   (None, None, True), ('1', 1, False), (0, 0, True), ('', '', True), (1, None, False)])
 def test_a_catalogue_that_changed_between_pages_is_told(host, up, first, second, served):

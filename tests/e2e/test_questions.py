@@ -446,6 +446,73 @@ def test_a_question_of_no_call_is_refused(fakes, stdio_fakes, gateways, hosts):
     assert json.loads(up.fake.wait_event('answer', id='1')['text'])['error']['code'] == -32602
 
 
+@pytest.mark.parametrize('capabilities', [CAN, {}])
+def test_a_method_that_no_client_knows_is_not_found(up, asked, capabilities):
+    if up.way == 'get' and not capabilities:
+        pytest.skip('nothing was declared, so nobody listens there')
+    call = asked(up, capabilities, method='vendor/ask')
+    error = json.loads(rawjson.get(call.upstream_got(), 'error'))
+    assert error['code'] == -32601 and 'vendor/ask' in error['message'], error
+    assert len(call.messages) == 1      # the result
+
+
+@pytest.mark.parametrize('way', ['get', 'stdio', 'sse'])
+def test_a_method_that_no_client_knows_is_not_found_outside_calls_either(way, fakes, stdio_fakes, gateways, hosts):
+    up = Upstream(way, fakes, stdio_fakes)
+    host = hosts(gateways({'up': up.entry(**ALLOWED)}).server_url('up'), capabilities=CAN).open()
+    slow = host.start_call('slow', {'seconds': 1})   # of two calls nobody can say which asks
+    answer = json.loads(host.say('quiz', up.arguments(method='vendor/ask', id='5')))
+    assert answer['error']['code'] == -32601 and answer['id'] == 5
+    assert slow.answer().result()
+
+
+FLOOD = 600
+
+
+def flood(method, params='{}'):
+    return ['{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}' % (i, method, params) for i in range(FLOOD)]
+
+
+@pytest.mark.parametrize('method, params', [('ping', '{}'), (ELICIT, FORM), ('vendor/ask', '{}')])
+def test_a_flood_of_questions_of_no_call_is_answered_to_the_last(fakes, stdio_fakes, gateways, hosts, method, params):
+    up = Upstream('get', fakes, stdio_fakes)
+    gateway = gateways({'up': up.entry(**ALLOWED)})
+    hosts(gateway.server_url('up'), capabilities=CAN).open()
+    up.fake.wait_event('listening')
+    up.fake.push('\n\ndata: '.join(flood(method, params)))   # one piece, as far as the network has it so
+    wait_until(lambda: len(up.answers()) >= FLOOD, 20, 'every answer')
+    answers = [json.loads(a) for a in up.answers()]
+    assert sorted(a['id'] for a in answers) == list(range(FLOOD))
+    assert all('result' in a if method == 'ping' else a['error']['code'] in (-32602, -32601) for a in answers)
+    assert gateway.metrics()['sluice_upstream_unanswered_total{server="up"}'] == 0
+
+
+def test_a_flood_of_questions_in_a_call_is_answered_to_the_last(up, gateways, hosts):
+    gateway = gateways({'up': up.entry(**ALLOWED)})
+    host = hosts(gateway.server_url('up'), capabilities=CAN).open()
+    said = {'raw': flood(ELICIT, FORM), 'via': 'get' if up.way == 'get' else 'call'}
+    assert host.call('say', said, timeout=30).messages()
+    wait_until(lambda: len(up.answers()) >= FLOOD, 20, 'every answer')
+    answers = [json.loads(a) for a in up.answers()]
+    assert sorted(a['id'] for a in answers) == list(range(FLOOD))
+    assert all(a['error']['code'] in (-32603, -32602) for a in answers)
+
+
+def test_an_upstream_that_takes_no_answers_is_counted_and_named_once(fakes, stdio_fakes, gateways, hosts):
+    up = Upstream('get', fakes, stdio_fakes)
+    gateway = gateways({'up': up.entry(**ALLOWED)})
+    host = hosts(gateway.server_url('up'), capabilities=CAN).open()
+    up.fake.wait_event('listening')
+    up.fake.deaf = True
+    up.fake.push('\n\ndata: '.join(flood('ping')))
+    unanswered = 'sluice_upstream_unanswered_total{server="up"}'
+    wait_until(lambda: gateway.metrics()[unanswered] > 0, 10, 'them to be given up')
+    up.fake.deaf = False
+    assert host.say('whoami').startswith('up|')
+    told = [line for line in gateway.err if 'upstream_failed' in line]
+    assert len(told) == 1 and 'some got none' in told[0], told
+
+
 def test_a_question_that_the_upstream_takes_back_is_withdrawn(plain, asked):
     call = asked(plain)
     question = call.question()

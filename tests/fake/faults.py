@@ -1,5 +1,6 @@
 """The ways an HTTP upstream can break, by name.  A number is a status with a canary body."""
 import asyncio
+import gzip as zip
 
 from . import rawjson, tools, wire
 
@@ -111,6 +112,21 @@ async def both(call, out):
 
 async def html(call, out):
     await out.plain(200, [('Content-Type', 'text/html')], b'<html>' + CANARY.encode() + b'</html>')
+
+
+async def gzip(call, out):
+    """Compressed, though nobody asked for it."""
+    body = zip.compress(rawjson.bytes_of(call.envelope('"result":' + tools.EXACT)))
+    await out.plain(200, [('Content-Type', 'application/json'), ('Content-Encoding', 'gzip')], body)
+
+
+async def gzipped_events(call, out):
+    event = zip.compress(b'data: %s\n\n' % rawjson.bytes_of(call.envelope('"result":' + tools.EXACT)))
+    await out.plain(200, [('Content-Type', 'text/event-stream'), ('Content-Encoding', 'x-rot13 ' + CANARY[:6])], event)
+
+
+async def nolist(call, out):
+    await _json(out, call.envelope('"result":{"things":[]}'))
 
 
 async def empty202(call, out):

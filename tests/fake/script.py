@@ -90,7 +90,7 @@ class Script:
         self.faults = dict(faults or {})    # method -> kind, answered by the transport
         self.init_extra = init_extra or {}
         self.errors = {}                    # method -> exact JSON-RPC error
-        self.cursors = None                 # 'repeat' or 'endless': an upstream that never finishes
+        self.cursors = None                 # 'repeat', 'empty again', 'endless': never finishes; 'empty': one page more
         self.tools_of = None                # call.record -> names: the tools that one sees (HTTP only)
         self.list_revision = None           # `_meta.revision` of every page
         self.events = []                    # (kind, details), e.g. ('cancelled', {...})
@@ -207,7 +207,11 @@ class Script:
         cursor = json.loads(call.params).get('cursor')
         at = int(base64.b64decode(cursor)[2:]) if cursor and not self.cursors else 0
         body = {member: items[at:at + self.page_size]}
-        if self.cursors == 'repeat':
+        if self.cursors == 'empty' and cursor is not None:
+            body = {member: items[self.page_size:]}
+        elif self.cursors in ('empty', 'empty again'):
+            body['nextCursor'] = ''
+        elif self.cursors == 'repeat':
             body['nextCursor'] = 'always the same'
         elif self.cursors == 'endless':
             body['nextCursor'] = 'again %d' % next(self.counter)

@@ -117,6 +117,7 @@ class HttpFake(Fake):
         super().__init__(**rest)
         self.uses_sessions, self.get, self.strict = sessions, get, strict
         self.live, self.deleted = set(), []
+        self.deaf = False                   # takes no answers to its questions
         self.listeners = {}                 # session -> Out of its GET stream
 
     def expire_sessions(self):
@@ -165,6 +166,8 @@ class HttpFake(Fake):
             self.event('unknown session', session=record.session)
             return await out.plain(404 if record.session else 400)
         if record.rpc == 'response' or record.raw('id') is None:
+            if record.rpc == 'response' and self.deaf:
+                return await wire.gone(out.reader)
             if record.rpc == 'response':
                 await self.response(record.text, record.session)
             else:
@@ -195,7 +198,7 @@ class HttpFake(Fake):
         if last is not None:
             return await self.resume(last, out)
         if self.get != 'open':
-            return await out.plain(405)
+            return await out.plain(int(self.get))
         await out.begin_stream()
         await out.raw(wire.chunk(b': hello\n\n'))
         self.listeners[record.session] = out

@@ -184,6 +184,7 @@ public:
     }
     bool is_bound_here() const override { return false; }
     upstream::server_status status() const override { return {}; }
+    void report(std::string_view, const base::fault&) override {}
     aio::task<> shut_down() override { co_return; }
 
     std::shared_ptr<diary> notes = std::make_shared<diary>();

@@ -266,6 +266,26 @@ TEST_CASE("a refused request still gives its id for the answer") {
     CHECK(id_of(R"({"jsonrpc":"2.0","id":1,)").empty());
 }
 
+TEST_CASE("of a refused message it is known whether it wants an answer") {
+    const auto known_of = [](std::string bytes) {
+        unaccepted known;
+        CHECK_FALSE(parse_message(std::move(bytes), {}, known).ok());
+        return known;
+    };
+    const auto note = known_of(
+        R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":null}})"
+    );
+    CHECK(note.is_call);
+    CHECK(note.id.empty());
+    const auto request = known_of(R"({"jsonrpc":"2.0","id":7,"method":"m","params":[]})");
+    CHECK(request.is_call);
+    CHECK(request.id == "7");
+    CHECK_FALSE(known_of(R"({"jsonrpc":"2.0","id":7,"method":"m","result":1})").is_call);
+    CHECK_FALSE(known_of(R"({"jsonrpc":"2.0","id":7,"result":{},"error":{}})").is_call);
+    CHECK_FALSE(known_of(R"({"jsonrpc":"2.0","method":"m","params":{"uri":1,"uri":1}})").is_call);
+    CHECK_FALSE(known_of(R"({"jsonrpc":"2.0","method":"m","params":[)").is_call);
+}
+
 TEST_CASE("a rewrite changes the named members and keeps every other byte") {
     const message m = parsed(
         R"({ "jsonrpc":"2.0", "x":1.10, "id":5,"method":"tools/call","params":{"name":"a-t","arguments":{"n":-0.0,"u":"\u00e9"},"_meta":{"progressToken":"p"}}})"
