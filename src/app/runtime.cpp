@@ -144,7 +144,9 @@ std::vector<gateway::shared_served> runtime::servers_for(const upstream::setting
 
 std::shared_ptr<generation> runtime::make_generation(settings from) {
     auto servers = servers_for(from.upstream);
-    auto made = generation::make(grounds_, std::move(from), std::move(servers), seals_, *store_);
+    auto made = generation::make(
+        grounds_, std::move(from), std::move(servers), seals_, *store_, doorman_
+    );
     if (!replicas_.alone()) made->entrance.reach_others(peers_);
     return made;
 }

@@ -5,6 +5,7 @@
 
 #include "aio/task.hpp"
 #include "front/answers.hpp"
+#include "front/doorman.hpp"
 #include "front/guard.hpp"
 #include "front/peers.hpp"
 #include "front/routes.hpp"
@@ -43,7 +44,13 @@ refusal because(const base::fault& f, std::string id = {});
 
 class front {
 public:
-    front(gateway::gateway& through, const policy::keyring& keys, settings from, bool loopback);
+    front(
+        gateway::gateway& through,
+        const policy::keyring& keys,
+        doorman& door,
+        settings from,
+        bool loopback
+    );
 
     aio::task<> serve(net::exchange& http);
 
@@ -180,6 +187,7 @@ private:
     gateway::gateway& through_;
     peers* peers_ = nullptr;
     const policy::keyring& keys_;
+    doorman& door_;
     settings settings_;
     guard guard_;
     bool forwards_headers_;
