@@ -1,7 +1,8 @@
 // Writes down what is turned away, by the front or by the listeners themselves before there is a
 // request to speak of: one count each, and a log line each up to a bound, so that a flood cannot
 // fill the log; then one line with how many were left out. The bound is one for each reason and
-// key: a flood without a key hides nothing that a key was refused. Made by app, one for the process.
+// key: a flood without a key hides nothing that a key was refused. Made by app, one for the
+// process.
 #pragma once
 
 #include "aio/deadlines.hpp"
@@ -54,7 +55,7 @@ private:
 
     sys::meters& meters_;
     doorman_rules rules_;
-    aio::deadlines::guard window_; // runs while there are tallies
+    aio::deadlines::guard window_;                                 // runs while there are tallies
     std::map<std::pair<std::string, std::string>, tally> tallies_; // by reason and key
 };
 

@@ -59,8 +59,8 @@ front::front(
     settings from,
     bool loopback
 )
-    : through_(through), keys_(keys), door_(door), settings_(std::move(from)), guard_(settings_, loopback),
-      forwards_headers_(any_forwards(through)) {}
+    : through_(through), keys_(keys), door_(door), settings_(std::move(from)),
+      guard_(settings_, loopback), forwards_headers_(any_forwards(through)) {}
 
 void front::note_refusal(
     const visit& v, const refusal& why, std::string_view method, std::string_view path
