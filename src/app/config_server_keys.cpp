@@ -238,8 +238,8 @@ constexpr std::array key_rows{
         "tools",
         [](key& k) -> slot { return optional_list_slot{&k.tools}; },
         "The only tools it may use: tool, server/tool or server-tool; what begins with a server's "
-        "name means that server's tool alone. Left out: all of its "
-        "servers'."
+        "name or alias means that server's tool alone, and what could mean two tools is refused. "
+        "Left out: all of its servers'."
     },
 };
 
