@@ -158,7 +158,8 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
     if (m->is_request() && unread > 4 * (bounds.bytes_per_stream + bounds.resume_result_max)) {
         auto why = because(
             429,
-            "too much on the stream is not read yet; read it first",
+            "more of the stream is not read yet than limits.bytes_per_stream and "
+            "limits.resume_result allow; read it first",
             std::string(m->view(m->id))
         );
         why.code = mcp::code_internal;

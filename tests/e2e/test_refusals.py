@@ -123,8 +123,8 @@ REQUEST = 'POST /up/mcp HTTP/1.1\r\nHost: CANARY\r\n'
     (400, 'framing', REQUEST + ' folded: CANARY\r\n\r\n', 'white space'),
     (400, 'framing', REQUEST.replace('\r', '') + '\n', 'CR LF'),
     (400, 'framing', 'CANARY\r\n\r\n', 'not sound HTTP'),
-    (431, 'headers_too_large', REQUEST + 'X: CANARY' + 'h' * 40000, '32768 bytes'),
-    (408, 'timeout', REQUEST + 'X-CANARY', '300 ms'),
+    (431, 'headers_too_large', REQUEST + 'X: CANARY' + 'h' * 40000, '32768 bytes (limits.headers)'),
+    (408, 'timeout', REQUEST + 'X-CANARY', '300 ms (timeouts.header)'),
 ])
 def test_what_is_refused_before_it_is_a_request_is_counted_logged_and_explained(gateways, up, status, reason, text, words):
     gateway = gateways({'up': http(up)}, timeouts={'header': '300ms'})
@@ -144,7 +144,7 @@ def test_a_connection_too_many_is_counted_logged_and_explained(gateways, up):
     held.send(b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
     assert held.answer().status == 404
     status, error, _ = raw(gateway, '')
-    assert status == 503 and 'try again' in error
+    assert status == 503 and '(limits.connections)' in error and 'try again' in error
     line = refused(gateway, 2)[1]
     assert (line['status'], line['reason']) == (503, 'too_many_connections')
     assert gateway.metrics()['sluice_requests_refused_total{reason="too_many_connections"}'] == 1
