@@ -60,6 +60,10 @@ public:
     // looked at there. It goes no further.
     // With `said_by` it is what that server said to the other replica, for a call here.
     aio::task<> serve_forwarded(net::exchange& http, policy::caller who, std::string said_by);
+    // Whether a request to the admin listener may see or end sessions.
+    base::result<void> may_administer(const net::request_head& head) const {
+        return guard_.check_operator(head);
+    }
     // Room for the body of a request within gateway.inflight_bytes; null when there is none.
     std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
 

@@ -71,6 +71,25 @@ base::result<void> guard::check(const net::request_head& head) const {
     return {};
 }
 
+base::result<void> guard::check_operator(const net::request_head& head) const {
+    auto host = head.headers.get("host");
+    if (host && !host_allowed(*host)) {
+        auto at = net::parse_host(*host);
+        if (!at || net::ip_version(at->host) == 0) {
+            return base::fault(
+                base::errc::forbidden,
+                "Host is neither an IP address nor a name of ours; list it in allowed_hosts or set "
+                "public_url"
+            );
+        }
+    }
+    auto origin = head.headers.get("origin");
+    if (origin && (!host || !base::iequals(*origin, "http://" + std::string(*host)))) {
+        return base::fault(base::errc::forbidden, "Origin is not this listener itself");
+    }
+    return {};
+}
+
 bool is_json(std::string_view content_type) {
     auto type = base::trim(content_type.substr(0, content_type.find(';')));
     return base::iequals(type, "application/json");

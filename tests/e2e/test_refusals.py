@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fake.host import Wire
+from fake.host import Host, Wire
 from fake.sse_host import SseHost
 from kit import R1, R2, http, key
 from lib.procs import wait_until
@@ -191,6 +191,42 @@ def test_a_flood_of_refused_requests_cannot_fill_the_log_nor_hide_another(gatewa
     for (reason, who), (written, counted) in found.items():
         assert written < 25 and counted == FLOOD, (reason, who)
         assert metrics['sluice_requests_refused_total{reason="%s"}' % reason] == FLOOD
+
+
+def plain(gateway, method, path, *headers):
+    """Status and body at the admin listener."""
+    host = Host(gateway.admin_url)
+    try:
+        answer = host.send(method, None, path=path, replace=headers)
+        return answer.status, answer.body().decode()
+    finally:
+        host.close()
+
+
+REBOUND = [[('Host', name)] for name in ('evil.example', 'evil.example:9090', '127.0.0.1.evil.example', '127.0.0.1:x@evil.example', '')]
+FOREIGN = [[('Origin', origin)] for origin in ('http://evil.example', 'http://localhost:1', 'null', 'https://gw.example')]
+
+
+def test_a_page_in_a_browser_can_neither_see_nor_end_sessions(gateways, up, hosts):
+    gateway = gateways({'up': http(up)}, allowed_hosts=['ops.example'], public_url='https://gw.example', allowed_origins=['*'])
+    host = hosts(gateway.server_url('up')).open()
+    port = gateway.admin_url.rsplit(':', 1)[1]
+    for name in ('127.0.0.1:' + port, 'localhost:' + port, '[::1]:' + port, '192.0.2.7', '[2001:db8::1]:9', 'ops.example:' + port, 'gw.example'):
+        status, body = plain(gateway, 'GET', '/sessions', ('Host', name))
+        assert status == 200 and len(json.loads(body)['sessions']) == 1, name
+    mine = json.loads(body)['sessions'][0]['session']
+    for i, bad in enumerate(REBOUND + FOREIGN):
+        for method, path in (('GET', '/sessions'), ('DELETE', '/sessions/' + mine), ('DELETE', '/sessions?key=open')):
+            status, body = plain(gateway, method, path, *bad)
+            assert status == 403 and mine not in body and bad[0][0] in body, (method, bad)
+        for path in ('/metrics', '/healthz', '/readyz'):
+            assert plain(gateway, 'GET', path, *bad)[0] == 200, 'whoever scrapes has any name for it'
+    assert gateway.metrics()['sluice_requests_refused_total{reason="forbidden"}'] == 3 * len(REBOUND + FOREIGN)
+    assert {line['listener'] for line in refused(gateway, 10)} == {'admin'}
+    assert host.ask('ping').status == 200
+    own = ('Host', '127.0.0.1:' + port), ('Origin', 'http://127.0.0.1:' + port)
+    assert plain(gateway, 'DELETE', '/sessions/' + mine, *own)[0] == 200
+    assert host.ask('ping').status == 404
 
 
 def test_each_refusal_says_what_to_do(gateways, up, hosts):
