@@ -273,7 +273,7 @@ constexpr std::array rows{
         "limit the one that nobody used for longest makes room, if that is a minute."},
     row{"limits.calls_per_session",
         [](draft& d) -> slot { return count_slot{&d.out.session.calls_per_session}; },
-        "Requests under way at once in one session."},
+        "Requests under way at once in one session, `ping` apart (429)."},
     row{"limits.streams_per_session",
         [](draft& d) -> slot { return count_slot{&d.out.session.streams_per_session}; },
         "GET streams at once of one session."},

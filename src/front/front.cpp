@@ -1,5 +1,7 @@
 #include "front/front.hpp"
 
+#include "base/text.hpp"
+
 #include <array>
 #include <utility>
 
@@ -50,6 +52,17 @@ refusal because(const base::fault& f, std::string id) {
     why.reason = name_of(f.code);
     if (why.status == 503) why.retry_after = 1;
     return why;
+}
+
+base::result<void> check_id(const session::session& host, const wire::message& m) {
+    auto id = m.id_token();
+    if (!id || !host.has_call(*id)) return {};
+    return base::fault(
+        base::errc::invalid_request,
+        "the id " + base::clip(id->text(), 64) +
+            " is that of a request still under way in this session; give each request its own",
+        400
+    );
 }
 
 front::front(

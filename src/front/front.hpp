@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::front {
 
@@ -41,6 +42,9 @@ refusal because_away(const base::fault& f, std::string id);
 base::fault no_such_session(endpoint at);
 // With the fault's own status and reason; the code is the caller's.
 refusal because(const base::fault& f, std::string id = {});
+// Whether a request may begin under its id: while another has it, an answer or a cancel could be
+// either's. Spec: "the request ID MUST NOT have been previously used".
+base::result<void> check_id(const session::session& host, const wire::message& m);
 
 class front {
 public:
@@ -172,6 +176,12 @@ private:
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
     aio::task<> serve_note(net::exchange& http, visit v, shared_session host, shared_message m);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
+    std::shared_ptr<session::stream> start_all(
+        const visit& v,
+        shared_session host,
+        const std::vector<shared_message>& requests,
+        aio::instant arrived
+    );
     aio::task<> serve_initialize(net::exchange& http, visit v, shared_message m);
     aio::task<> serve_request(net::exchange& http, visit v, shared_session host, shared_message m);
     aio::task<> serve_without_session(net::exchange& http, visit v, shared_message m);

@@ -166,6 +166,12 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
         co_await turn_away(http, v, std::move(why));
         co_return;
     }
+    // Not on the stream, where it would be taken for the other request's answer.
+    auto free = check_id(*host, *m);
+    if (m->is_request() && !free) {
+        co_await turn_away(http, v, because(free.error(), std::string(m->view(m->id))));
+        co_return;
+    }
     auto headers = v.headers;
     bool debug = v.debug;
     auto begun = accept_sse(std::move(v), std::move(host), std::move(m), http.arrived());
