@@ -178,7 +178,7 @@ private:
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
     std::shared_ptr<session::stream> start_all(
         const visit& v,
-        shared_session host,
+        const shared_session& host,
         const std::vector<shared_message>& requests,
         aio::instant arrived
     );

@@ -60,7 +60,7 @@ base::result<void> check_batch(const session::session& host, const messages& req
 // All of them under way, with their answers in one stream.
 std::shared_ptr<session::stream> front::start_all(
     const visit& v,
-    shared_session host,
+    const shared_session& host,
     const std::vector<shared_message>& requests,
     aio::instant arrived
 ) {
