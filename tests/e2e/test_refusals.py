@@ -64,6 +64,7 @@ def refusals(gateway, hosts, alice):
         (401, 'unauthorized', own, None, lambda: hosts(base + own, headers=[('Authorization', 'Bearer ' + BAD)]).initialize()),
         (403, 'forbidden', own, None, lambda: post(('Origin', 'https://evil.example'))),
         (403, 'forbidden', own, None, lambda: post(('Host', 'evil.example'))),
+        (403, 'forbidden', own, None, lambda: post(('Host', '127.0.0.1:x@evil.example'))),
         (404, 'not_found', '/nowhere', None, lambda: post(url=base + '/nowhere')),
         (404, 'not_found', '/hidden/mcp', 'alice', lambda: post(url=base + '/hidden/mcp')),
         (404, 'not_found', own, 'alice', lambda: post(('Mcp-Session-Id', 'no-such-CANARY'))),
