@@ -1,4 +1,5 @@
 #include "app/config_checks.hpp"
+#include "policy/access.hpp"
 
 #include <algorithm>
 #include <set>
@@ -47,15 +48,61 @@ void check_known(
     }
 }
 
+// How to write a tool of a server so that no other is meant.
+std::string certain_form(
+    const policy::authoriser& judge,
+    const std::vector<upstream::server_settings>& servers,
+    const policy::tool_reading& meant
+) {
+    for (const auto& server : servers) {
+        if (server.name != meant.server) continue;
+        for (const auto& name : {server.name, server.alias}) {
+            auto form = name + "/" + std::string(meant.tool);
+            if (judge.readings(form).size() == 1) return form;
+        }
+    }
+    return {};
+}
+
+std::string many_meanings(
+    const policy::authoriser& judge,
+    const std::vector<upstream::server_settings>& servers,
+    const std::vector<policy::tool_reading>& meant
+) {
+    std::string text = "could mean";
+    names forms;
+    for (const auto& one : meant) {
+        text += text.ends_with("mean") ? " the tool \"" : " or the tool \"";
+        text.append(one.tool).append("\" of server \"").append(one.server).append("\"");
+        auto form = certain_form(judge, servers, one);
+        if (!form.empty()) forms.push_back("\"" + form + "\"");
+    }
+    return text +
+           (forms.empty() ? "; choose another alias" : "; write " + base::join(forms, " or "));
+}
+
 void check_tools(
-    const section& at, const key_settings& key, const names& servers, problem_list& problems
+    const section& at,
+    const key_settings& key,
+    const names& servers,
+    const draft& file,
+    problem_list& problems
 ) {
     if (!key.tools) return;
+    policy::settings rules;
+    rules.separator = file.out.catalog.separator;
+    policy::authoriser judge(rules, file.out.upstream.servers);
     for (std::size_t i = 0; i < key.tools->size(); ++i) {
         const auto& entry = (*key.tools)[i];
         auto server = entry.substr(0, entry.find('/'));
         if (entry.empty()) at.complain_item(problems, "tools", i, "is empty");
-        if (server.size() == entry.size() || holds(servers, server)) continue;
+        auto meant = judge.readings(entry);
+        if (meant.size() > 1) {
+            auto text = many_meanings(judge, file.out.upstream.servers, meant);
+            at.complain_item(problems, "tools", i, std::move(text));
+        }
+        bool known = !meant.empty() || server.size() == entry.size() || holds(servers, server);
+        if (known) continue;
         auto text = "no server is called \"" + server + "\"";
         at.complain_item(problems, "tools", i, std::move(text), base::nearest(server, servers));
     }
@@ -106,7 +153,7 @@ void read_keys(const section& top, draft& file, problem_list& problems) {
         check_key(at, key, problems);
         check_known(at, "servers", key.servers, known.servers, "server", problems);
         check_known(at, "groups", key.groups, known.groups, "group", problems);
-        check_tools(at, key, known.servers, problems);
+        check_tools(at, key, known.servers, file, problems);
         if (!key_names.insert(key.name).second)
             at.complain(problems, "name", "another key has this name");
         if (is_digest(key.sha256) && !digests.insert(key.sha256).second) {

@@ -19,7 +19,7 @@ constexpr std::size_t max_depth = 64;
 
 struct too_big {
     place where;
-    const char* text;
+    std::string text;
 };
 
 place place_of(const YAML::Mark& mark) {
@@ -97,7 +97,10 @@ private:
     }
 
     void open(yaml_node::kind what, const YAML::Mark& mark, YAML::anchor_t anchor) {
-        if (stack_.size() >= max_depth) throw too_big{place_of(mark), "nested too deeply"};
+        if (stack_.size() >= max_depth)
+            throw too_big{
+                place_of(mark), "nested more deeply than " + std::to_string(max_depth) + " levels"
+            };
         frame f;
         f.node.what = what;
         f.node.where = place_of(mark);

@@ -3,7 +3,6 @@
 #include "upstream/stdio_gate.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <optional>
 
 namespace sluice::app {
@@ -14,11 +13,6 @@ struct address {
     std::string host; // without brackets; empty = every interface
     bool bracketed = false;
 };
-
-bool is_ip(const std::string& text, bool version6) {
-    in6_addr room{};
-    return ::inet_pton(version6 ? AF_INET6 : AF_INET, text.c_str(), &room) == 1;
-}
 
 std::optional<address> parse_address(std::string_view text) {
     auto colon = text.rfind(':');
@@ -33,7 +27,8 @@ std::optional<address> parse_address(std::string_view text) {
     }
     out.host = base::lower(host);
     bool named = out.host.empty() || out.host == "localhost";
-    if (named ? out.bracketed : !is_ip(out.host, out.bracketed)) return std::nullopt;
+    int version = out.bracketed ? 6 : 4;
+    if (named ? out.bracketed : net::ip_version(out.host) != version) return std::nullopt;
     return out;
 }
 
@@ -43,11 +38,6 @@ void settle_localhost(std::string& listen) {
     if (base::iequals(std::string_view(listen).substr(0, name.size()), name)) {
         listen = "127.0.0.1:" + listen.substr(name.size());
     }
-}
-
-bool is_host(std::string_view text) {
-    auto parsed = net::parse_url("http://" + std::string(text));
-    return parsed && parsed->target == "/" && !text.ends_with('/') && !text.ends_with(':');
 }
 
 void check_public_url(const section& top, front::settings& front, problem_list& problems) {
@@ -70,7 +60,7 @@ void check_lists(const section& top, front::settings& front, problem_list& probl
     for (std::size_t i = 0; i < front.allowed_hosts.size(); ++i) {
         auto& host = front.allowed_hosts[i];
         host = base::lower(host);
-        if (is_host(host)) continue;
+        if (net::parse_host(host)) continue;
         top.complain_item(
             problems, "allowed_hosts", i, "must be a host name or address, or host:port"
         );
@@ -80,7 +70,8 @@ void check_lists(const section& top, front::settings& front, problem_list& probl
         origin = base::lower(origin);
         if (origin == "*") continue;
         auto parsed = net::parse_url(origin);
-        if (parsed && parsed->target == "/" && !origin.ends_with('/')) continue;
+        bool bare = parsed && net::parse_host(origin.substr(origin.find("://") + 3));
+        if (bare) continue;
         top.complain_item(
             problems,
             "allowed_origins",
@@ -98,9 +89,8 @@ void check_peer(const section& top, draft& file, problem_list& problems) {
     auto& listen = file.out.front.peer_listen;
     const auto& address = file.out.gateway.peer.address;
     if (top.has("peer_address")) {
-        auto parsed = net::parse_url("http://" + address);
-        bool plain = is_host(address) && address.rfind(':') != std::string::npos;
-        if (!plain || !parsed) return top.complain(problems, "peer_address", "must be host:port");
+        bool plain = net::parse_host(address) && address.rfind(':') != std::string::npos;
+        if (!plain) return top.complain(problems, "peer_address", "must be host:port");
     }
     if (listen.empty()) {
         if (top.has("peer_address"))

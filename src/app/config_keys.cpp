@@ -31,7 +31,9 @@ constexpr std::array rows{
         "one."},
     row{"admin_listen",
         [](draft& d) -> slot { return text_slot{&d.out.front.admin_listen, "address or off"}; },
-        "Where /metrics, /healthz, /readyz and /sessions are served; off for nowhere."},
+        "Where /metrics, /healthz, /readyz and /sessions are served; off for nowhere. /sessions "
+        "only where Host is an IP address, localhost, or of allowed_hosts or public_url, and to no "
+        "page of another origin."},
     row{"public_url",
         [](draft& d) -> slot { return text_slot{&d.out.front.public_url, "URL"}; },
         "How hosts see the gateway. Its host is allowed in Host and Origin; its path, when it has "
@@ -271,7 +273,7 @@ constexpr std::array rows{
         "limit the one that nobody used for longest makes room, if that is a minute."},
     row{"limits.calls_per_session",
         [](draft& d) -> slot { return count_slot{&d.out.session.calls_per_session}; },
-        "Requests under way at once in one session."},
+        "Requests under way at once in one session, `ping` apart (429)."},
     row{"limits.streams_per_session",
         [](draft& d) -> slot { return count_slot{&d.out.session.streams_per_session}; },
         "GET streams at once of one session."},

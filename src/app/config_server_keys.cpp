@@ -76,7 +76,8 @@ constexpr std::array rows{
         "Headers that are always sent; they win over forwarded ones."},
     row{"extra_headers",
         [](server& s) -> slot { return list_slot{&s.extra_headers, "list of header names"}; },
-        "Headers of the host that are forwarded."},
+        "Headers of the host that are forwarded; several lines of one name go up as one, joined by "
+        "\", \"."},
     row{"tls.ca_file",
         [](server& s) -> slot { return text_slot{&s.tls.ca_file, "file"}; },
         "PEM certificates to trust instead of the system's."},
@@ -238,8 +239,8 @@ constexpr std::array key_rows{
         "tools",
         [](key& k) -> slot { return optional_list_slot{&k.tools}; },
         "The only tools it may use: tool, server/tool or server-tool; what begins with a server's "
-        "name means that server's tool alone. Left out: all of its "
-        "servers'."
+        "name or alias means that server's tool alone, and what could mean two tools is refused. "
+        "Left out: all of its servers'."
     },
 };
 

@@ -18,23 +18,25 @@ generation::generation(
     settings read,
     std::vector<gateway::shared_served> servers,
     const sys::sealer& seals,
-    state::store& store
+    state::store& store,
+    front::doorman& door
 )
     : from(std::move(read)), names(from.catalog, from.upstream.servers), keys(from.policy),
       authoriser(from.policy, from.upstream.servers),
       pages(seals, store, {from.gateway.cursor_lifetime, from.catalog.max_pages}),
       in{on, names, authoriser, pages, from.registry_digest, std::move(servers)}, walk(in),
-      entrance(walk, keys, from.front, listens_on_loopback(from.front.listen)) {}
+      entrance(walk, keys, door, from.front, listens_on_loopback(from.front.listen)) {}
 
 std::shared_ptr<generation> generation::make(
     const gateway::grounds& on,
     settings from,
     std::vector<gateway::shared_served> servers,
     const sys::sealer& seals,
-    state::store& store
+    state::store& store,
+    front::doorman& door
 ) {
     std::shared_ptr<generation> made(
-        new generation(on, std::move(from), std::move(servers), seals, store)
+        new generation(on, std::move(from), std::move(servers), seals, store, door)
     );
     made->in.occupy = [weak = made->weak_from_this()]() -> std::shared_ptr<const void> {
         auto alive = weak.lock();

@@ -22,7 +22,8 @@ public:
         settings from,
         std::vector<gateway::shared_served> servers,
         const sys::sealer& seals,
-        state::store& store
+        state::store& store,
+        front::doorman& door
     );
 
     // Requests and calls of hosts keep what this gives; listening streams do not.
@@ -37,7 +38,8 @@ private:
         settings from,
         std::vector<gateway::shared_served> servers,
         const sys::sealer& seals,
-        state::store& store
+        state::store& store,
+        front::doorman& door
     );
 
     struct lease {

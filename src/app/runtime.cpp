@@ -144,7 +144,8 @@ std::vector<gateway::shared_served> runtime::servers_for(const upstream::setting
 
 std::shared_ptr<generation> runtime::make_generation(settings from) {
     auto servers = servers_for(from.upstream);
-    auto made = generation::make(grounds_, std::move(from), std::move(servers), seals_, *store_);
+    auto made =
+        generation::make(grounds_, std::move(from), std::move(servers), seals_, *store_, doorman_);
     if (!replicas_.alone()) made->entrance.reach_others(peers_);
     return made;
 }
@@ -172,7 +173,11 @@ base::result<void> runtime::listen() {
         return policy::names_by_id(newest_->from.policy);
     });
     admin_ = std::make_unique<front::admin>(
-        meters_, [this] { return why_unready(); }, std::move(sessions)
+        meters_,
+        [this] { return why_unready(); },
+        std::move(sessions),
+        [this](const net::request_head& head) { return newest_->entrance.may_administer(head); },
+        doorman_
     );
     listener_ = std::make_unique<net::http_server>(
         loop_, deadlines_, f.limits, [this](net::exchange& http) { return serve_host(http); }

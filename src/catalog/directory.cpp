@@ -34,14 +34,27 @@ std::string
 directory::public_tool(const scope& where, std::size_t server, std::string_view native) const {
     const auto& shown = servers_[server].tool_name_to_display_name;
     auto it = shown.find(std::string(native));
-    return public_name(where, server, it == shown.end() ? native : std::string_view(it->second));
+    if (it != shown.end()) return public_name(where, server, it->second);
+    if (displaced_by(server, native)) return public_name(where, server, mcp::distinct_name(native));
+    return public_name(where, server, native);
+}
+
+std::optional<std::string_view>
+directory::displaced_by(std::size_t server, std::string_view native) const {
+    const auto& shown = servers_[server].tool_name_to_display_name;
+    if (shown.empty() || shown.contains(std::string(native))) return std::nullopt;
+    for (const auto& [other, display] : shown) {
+        if (display == native) return other;
+    }
+    return std::nullopt;
 }
 
 std::string directory::native_of(std::size_t server, std::string_view shown, bool tool) const {
-    if (tool) {
-        for (const auto& [native, display] : servers_[server].tool_name_to_display_name) {
-            if (display == shown) return native;
-        }
+    if (!tool) return std::string(shown);
+    for (const auto& [native, display] : servers_[server].tool_name_to_display_name) {
+        if (display == shown) return native;
+        bool distinct = mcp::distinct_name(display) == shown && displaced_by(server, display);
+        if (distinct) return display;
     }
     return std::string(shown);
 }

@@ -47,6 +47,13 @@ public:
     // The same for tools, display names applied.
     std::string public_tool(const scope& where, std::size_t server, std::string_view native) const;
 
+    // The tool that has this tool's own name for its display name; nothing when none has, or when
+    // this one is shown under another name itself. Both are served: this one under a name made
+    // distinct, for what a display name means must not change with what a server lists.
+    std::optional<std::string_view> displaced_by(std::size_t server, std::string_view native) const;
+    // The tool (or whatever is no tool) that a server's name means, without its prefix.
+    std::string native_of(std::size_t server, std::string_view shown, bool tool) const;
+
     // By prefix (or by being the single server); display names are led back. Nothing when no
     // permitted prefix fits: the name may be a bare one.
     std::optional<route> resolve(const scope& where, std::string_view name, bool tool) const;
@@ -54,8 +61,6 @@ public:
     const settings& rules() const { return rules_; }
 
 private:
-    std::string native_of(std::size_t server, std::string_view shown, bool tool) const;
-
     settings rules_;
     mcp::naming naming_;
     const std::vector<upstream::server_settings>& servers_;

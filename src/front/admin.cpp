@@ -1,5 +1,6 @@
 #include "front/admin.hpp"
 
+#include "base/text.hpp"
 #include "sys/clock.hpp"
 #include "wire/json.hpp"
 
@@ -24,6 +25,16 @@ net::response as_json(std::string body) {
     return out;
 }
 
+bool reads(const net::request_head& head) {
+    return head.method == "GET" || head.method == "HEAD";
+}
+
+net::response not_by(const net::request_head& head, std::string methods) {
+    auto out = plain(405, "not by " + base::clip(head.method, 16) + "; by " + methods + "\n");
+    out.headers.add("Allow", std::move(methods));
+    return out;
+}
+
 net::response without_store() {
     auto out = plain(503, "the store is away; try again\n");
     out.headers.add("Retry-After", "1");
@@ -42,25 +53,44 @@ std::string line_of(const session::seen_session& one) {
 
 aio::task<> admin::serve(net::exchange& http) {
     const auto& head = http.head();
-    auto path = head.path();
-    bool reads = head.method == "GET" || head.method == "HEAD";
-    bool ends = head.method == "DELETE" && path.starts_with(sessions_path);
     net::response out;
-    if (ends) {
-        out = co_await end_sessions(
-            std::string(path.substr(sessions_path.size())), std::string(head.query())
-        );
-    } else if (!reads) {
-        out = plain(405, "only GET, and DELETE of sessions\n");
-        out.headers.add(
-            "Allow", path.starts_with(sessions_path) ? "GET, HEAD, DELETE" : "GET, HEAD"
-        );
-    } else if (path == sessions_path) {
-        out = co_await list_sessions();
+    if (head.path().starts_with(sessions_path)) {
+        out = co_await serve_sessions(head);
+    } else if (reads(head)) {
+        out = look(head.path());
     } else {
-        out = look(path);
+        out = not_by(head, "GET, HEAD");
     }
     [[maybe_unused]] auto written = co_await http.respond(std::move(out));
+}
+
+aio::task<net::response> admin::serve_sessions(const net::request_head& head) {
+    auto allowed = may_administer_(head);
+    if (!allowed) co_return turn_away(head, allowed.error());
+    auto rest = head.path().substr(sessions_path.size());
+    net::response out;
+    if (head.method == "DELETE") {
+        out = co_await end_sessions(std::string(rest), std::string(head.query()));
+    } else if (!reads(head)) {
+        out = not_by(head, "GET, HEAD, DELETE");
+    } else if (rest.empty()) {
+        out = co_await list_sessions();
+    } else {
+        out = look(head.path());
+    }
+    co_return out;
+}
+
+net::response admin::turn_away(const net::request_head& head, const base::fault& why) {
+    front::turned_away seen;
+    seen.status = 403;
+    seen.reason = name_of(why.code);
+    seen.listener = "admin";
+    seen.method = head.method;
+    seen.endpoint = head.path();
+    seen.text = why.message;
+    door_.note(seen);
+    return plain(seen.status, why.message + "\n");
 }
 
 net::response admin::look(std::string_view path) const {

@@ -1,7 +1,6 @@
 #include "front/front.hpp"
 
 #include "base/text.hpp"
-#include "sys/log.hpp"
 
 #include <array>
 #include <utility>
@@ -55,20 +54,38 @@ refusal because(const base::fault& f, std::string id) {
     return why;
 }
 
-front::front(gateway::gateway& through, const policy::keyring& keys, settings from, bool loopback)
-    : through_(through), keys_(keys), settings_(std::move(from)), guard_(settings_, loopback),
-      forwards_headers_(any_forwards(through)) {}
+base::result<void> check_id(const session::session& host, const wire::message& m) {
+    auto id = m.id_token();
+    if (!id || !host.has_call(*id)) return {};
+    return base::fault(
+        base::errc::invalid_request,
+        "the id " + base::clip(id->text(), 64) +
+            " is that of a request still under way in this session; give each request its own",
+        400
+    );
+}
+
+front::front(
+    gateway::gateway& through,
+    const policy::keyring& keys,
+    doorman& door,
+    settings from,
+    bool loopback
+)
+    : through_(through), keys_(keys), door_(door), settings_(std::move(from)),
+      guard_(settings_, loopback), forwards_headers_(any_forwards(through)) {}
 
 void front::note_refusal(
     const visit& v, const refusal& why, std::string_view method, std::string_view path
 ) const {
-    auto reason = why.reason.empty() ? reason_of(why.status) : why.reason;
-    through_.in().meters.refused(reason);
-    sys::log_line line(sys::log_level::info, "refused");
-    line.field("status", why.status).field("reason", reason);
-    line.field("method", base::clip(method, 16)).field("endpoint", base::clip(path));
-    if (v.who && !v.who->open) line.field("key", v.who->name);
-    line.field("text", base::clip(why.text));
+    turned_away seen;
+    seen.status = why.status;
+    seen.reason = why.reason.empty() ? reason_of(why.status) : why.reason;
+    seen.method = method;
+    seen.endpoint = path;
+    if (v.who && !v.who->open) seen.key = v.who->name;
+    seen.text = why.text;
+    door_.note(seen);
 }
 
 void front::note_refusal_of_message(const visit& v, const base::fault& f) const {

@@ -5,6 +5,7 @@
 
 #include "aio/task.hpp"
 #include "front/answers.hpp"
+#include "front/doorman.hpp"
 #include "front/guard.hpp"
 #include "front/peers.hpp"
 #include "front/routes.hpp"
@@ -21,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::front {
 
@@ -40,10 +42,19 @@ refusal because_away(const base::fault& f, std::string id);
 base::fault no_such_session(endpoint at);
 // With the fault's own status and reason; the code is the caller's.
 refusal because(const base::fault& f, std::string id = {});
+// Whether a request may begin under its id: while another has it, an answer or a cancel could be
+// either's. Spec: "the request ID MUST NOT have been previously used".
+base::result<void> check_id(const session::session& host, const wire::message& m);
 
 class front {
 public:
-    front(gateway::gateway& through, const policy::keyring& keys, settings from, bool loopback);
+    front(
+        gateway::gateway& through,
+        const policy::keyring& keys,
+        doorman& door,
+        settings from,
+        bool loopback
+    );
 
     aio::task<> serve(net::exchange& http);
 
@@ -53,6 +64,10 @@ public:
     // looked at there. It goes no further.
     // With `said_by` it is what that server said to the other replica, for a call here.
     aio::task<> serve_forwarded(net::exchange& http, policy::caller who, std::string said_by);
+    // Whether a request to the admin listener may see or end sessions.
+    base::result<void> may_administer(const net::request_head& head) const {
+        return guard_.check_operator(head);
+    }
     // Room for the body of a request within gateway.inflight_bytes; null when there is none.
     std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
 
@@ -161,6 +176,12 @@ private:
     aio::task<> serve_message(net::exchange& http, visit v, std::string body);
     aio::task<> serve_note(net::exchange& http, visit v, shared_session host, shared_message m);
     aio::task<> serve_batch(net::exchange& http, visit v, std::string body);
+    std::shared_ptr<session::stream> start_all(
+        const visit& v,
+        const shared_session& host,
+        const std::vector<shared_message>& requests,
+        aio::instant arrived
+    );
     aio::task<> serve_initialize(net::exchange& http, visit v, shared_message m);
     aio::task<> serve_request(net::exchange& http, visit v, shared_session host, shared_message m);
     aio::task<> serve_without_session(net::exchange& http, visit v, shared_message m);
@@ -180,6 +201,7 @@ private:
     gateway::gateway& through_;
     peers* peers_ = nullptr;
     const policy::keyring& keys_;
+    doorman& door_;
     settings settings_;
     guard guard_;
     bool forwards_headers_;

@@ -4,6 +4,8 @@
 #include "front/front.hpp"
 #include "mcp/errors.hpp"
 
+#include <set>
+
 namespace sluice::front {
 
 namespace {
@@ -12,10 +14,12 @@ base::fault bad(std::string text) {
     return {base::errc::invalid_request, std::move(text), 400};
 }
 
-base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::string_view body) {
+using messages = std::vector<std::shared_ptr<const wire::message>>;
+
+base::result<messages> parse_all(std::string_view body) {
     auto texts = wire::split_batch(body);
     if (!texts) return texts.error();
-    std::vector<std::shared_ptr<const wire::message>> all;
+    messages all;
     for (auto& text : *texts) {
         auto parsed = wire::parse_message(std::move(text));
         if (!parsed) return parsed.error();
@@ -29,7 +33,48 @@ base::result<std::vector<std::shared_ptr<const wire::message>>> parse_all(std::s
     return all;
 }
 
+messages requests_in(const messages& all) {
+    messages found;
+    for (const auto& m : all) {
+        if (m->is_request()) found.push_back(m);
+    }
+    return found;
+}
+
+// Before any of it starts, so that what is refused has done nothing.
+base::result<void> check_batch(const session::session& host, const messages& requests) {
+    if (!mcp::allows_batch(host.who().revision))
+        return bad("batches exist only at protocol revision 2025-03-26");
+    std::set<std::string_view> ids;
+    for (const auto& m : requests) {
+        auto free = check_id(host, *m);
+        if (!free) return free;
+        if (!ids.insert(m->view(m->id)).second)
+            return bad("two requests of the batch have one id; give each its own");
+    }
+    return {};
+}
+
 } // namespace
+
+// All of them under way, with their answers in one stream.
+std::shared_ptr<session::stream> front::start_all(
+    const visit& v,
+    const shared_session& host,
+    const std::vector<shared_message>& requests,
+    aio::instant arrived
+) {
+    auto out = host->open_stream(requests.size());
+    std::uint32_t number = 0;
+    for (const auto& m : requests) {
+        auto begun = begin(v, host, out, m, number++, arrived);
+        if (begun) continue;
+        note_refusal_of_message(v, begun.error());
+        out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
+        );
+    }
+    return out;
+}
 
 aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
     auto all = parse_all(body);
@@ -42,35 +87,23 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
     }
     auto host = co_await session_of(http, v, std::string(), std::move(body));
     if (!host) co_return;
-    if (!mcp::allows_batch(host->who().revision)) {
-        co_await turn_away(
-            http, v, because(400, "batches exist only at protocol revision 2025-03-26")
-        );
+    auto requests = requests_in(*all);
+    auto fits = check_batch(*host, requests);
+    if (!fits) {
+        co_await turn_away(http, v, because(fits.error()));
         co_return;
     }
-    std::size_t requests = 0;
-    for (auto& m : *all)
-        requests += m->is_request() ? 1U : 0U;
     // Cancels overtake: they are taken before the batch's own requests start.
     for (auto& m : *all) {
         if (m->is_request()) continue;
         // One that cannot be handed over is lost to its call alone; the others are answered.
         [[maybe_unused]] auto done = co_await hand_over(http.head(), v, host, m);
     }
-    if (requests == 0) {
+    if (requests.empty()) {
         co_await answer_empty(http, 202, std::move(v.headers));
         co_return;
     }
-    auto out = host->open_stream(requests);
-    std::uint32_t number = 0;
-    for (auto& m : *all) {
-        if (!m->is_request()) continue;
-        auto begun = begin(v, host, out, m, number++, http.arrived());
-        if (begun) continue;
-        note_refusal_of_message(v, begun.error());
-        out->push_final(wire::make_error(m->view(m->id), mcp::code_internal, begun.error().message)
-        );
-    }
+    auto out = start_all(v, host, requests, http.arrived());
     stream_rules rules{settings_, host->who().revision, true, std::move(v.headers)};
     co_await answer_stream(http, host, std::move(out), std::move(rules));
 }

@@ -106,10 +106,48 @@ aio::task<> relieve(std::shared_ptr<session::stream> read) {
     co_await read->wait_detached(aio::clock::now() + std::chrono::seconds(2));
 }
 
-refusal because_unreadable(const base::fault& f) {
+std::optional<refusal> because_unreadable(const base::fault& f) {
     auto why = because_away(f, std::string());
     if (f.code == base::errc::conflict) why.status = 409;
     return why;
+}
+
+// The stream that an event id names, with nobody reading it.
+aio::task<base::result<std::shared_ptr<session::stream>>> open_named(
+    gateway::house& in, std::shared_ptr<session::session> host, std::optional<event_place> place
+) {
+    auto handle = place ? host->handle_in(place->handle) : std::nullopt;
+    base::result<std::shared_ptr<session::stream>> found =
+        base::fault(base::errc::not_found, "no such stream");
+    if (handle) {
+        co_await relieve(host->find_stream(*handle));
+        bool standing = *handle == session::standing_handle;
+        if (standing) {
+            found = co_await gateway::open_standing(in, host, true);
+        } else {
+            found = co_await gateway::open_rest(in, host, *handle);
+        }
+    }
+    bool none = !found && found.error().code == base::errc::not_found;
+    if (none) {
+        co_return base::fault(
+            base::errc::not_found,
+            "Last-Event-ID names no stream of this session that can be resumed",
+            404
+        );
+    }
+    co_return found;
+}
+
+// Why it cannot be read on from there; nothing when it can.
+std::optional<refusal> why_unread(const session::stream& s, std::uint64_t position) {
+    if (s.done() && position >= s.last_position()) {
+        return because(
+            405, "that stream has ended and was delivered whole: nothing is left to resume"
+        );
+    }
+    if (s.attached()) return because(409, "that stream is being read already; end that first");
+    return std::nullopt;
 }
 
 } // namespace
@@ -147,7 +185,7 @@ front::serve_standing(net::exchange& http, visit& v, shared_session host, aio::t
     if (!standing) {
         auto why = because_unreadable(standing.error());
         if (standing.error().code == base::errc::not_found) why = because(no_such_session(v.at));
-        co_await turn_away(http, v, std::move(why));
+        co_await turn_away(http, v, std::move(*why));
         co_return;
     }
     through_.listens(*host);
@@ -162,41 +200,15 @@ aio::task<> front::serve_rest(
     net::exchange& http, visit& v, shared_session host, std::string last_event_id, aio::task<>& rest
 ) {
     auto place = parse_event_id(last_event_id);
-    auto handle = place ? host->handle_in(place->handle) : std::nullopt;
-    base::result<std::shared_ptr<session::stream>> found =
-        base::fault(base::errc::not_found, "no such stream");
-    bool standing = handle && *handle == session::standing_handle;
-    if (handle) co_await relieve(host->find_stream(*handle));
-    if (standing) {
-        found = co_await gateway::open_standing(through_.in(), host, true);
-    } else if (handle) {
-        found = co_await gateway::open_rest(through_.in(), host, *handle);
-    }
-    if (!found) {
-        auto why = because_unreadable(found.error());
-        if (found.error().code == base::errc::not_found) {
-            why = because(404, "Last-Event-ID names no stream of this session that can be resumed");
-        }
-        co_await turn_away(http, v, std::move(why));
+    auto found = co_await open_named(through_.in(), host, place);
+    auto why = found ? why_unread(**found, place->position) : because_unreadable(found.error());
+    if (why) {
+        if (why->status == 405) v.headers.emplace_back("Allow", "POST, DELETE, OPTIONS");
+        co_await turn_away(http, v, std::move(*why));
         co_return;
     }
-    auto stream = *found;
-    if (stream->done() && place->position >= stream->last_position()) {
-        v.headers.emplace_back("Allow", "POST, DELETE, OPTIONS");
-        co_await turn_away(
-            http,
-            v,
-            because(405, "that stream has ended and was delivered whole: nothing is left to resume")
-        );
-        co_return;
-    }
-    if (stream->attached()) {
-        co_await turn_away(
-            http, v, because(409, "that stream is being read already; end that first")
-        );
-        co_return;
-    }
-    if (standing) through_.listens(*host);
+    auto stream = std::move(*found);
+    if (stream->handle() == session::standing_handle) through_.listens(*host);
     stream_rules rules{settings_, host->who().revision, false, std::move(v.headers)};
     // A position ahead of the log means "from the end", also in the id that is given back.
     auto after = std::min(place->position, stream->last_position());

@@ -179,6 +179,11 @@ base::result<std::shared_ptr<const gateway::operation>> front::begin(
     std::uint32_t number,
     aio::instant arrived
 ) {
+    // Answered here, and so at any time: also when the session has as many calls as it may.
+    if (m->method_is("ping")) {
+        out->push_final(wire::make_result(m->view(m->id), "{}"));
+        return std::shared_ptr<const gateway::operation>();
+    }
     auto id = m->id_token();
     auto call = host->begin_call(std::move(*id), std::move(out), number);
     if (!call) return call.error();
@@ -200,8 +205,13 @@ base::result<std::shared_ptr<const gateway::operation>> front::begin(
 
 aio::task<>
 front::serve_request(net::exchange& http, visit v, shared_session host, shared_message m) {
-    auto out = host->open_stream(1);
     auto id = std::string(m->view(m->id));
+    auto free = check_id(*host, *m);
+    if (!free) {
+        co_await turn_away(http, v, because(free.error(), std::move(id)));
+        co_return;
+    }
+    auto out = host->open_stream(1);
     auto begun = begin(v, host, out, std::move(m), 0, http.arrived());
     if (!begun) {
         host->drop_stream(*out);

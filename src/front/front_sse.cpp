@@ -158,11 +158,18 @@ aio::task<> front::serve_sse_post(net::exchange& http, visit v) {
     if (m->is_request() && unread > 4 * (bounds.bytes_per_stream + bounds.resume_result_max)) {
         auto why = because(
             429,
-            "too much on the stream is not read yet; read it first",
+            "more of the stream is not read yet than limits.bytes_per_stream and "
+            "limits.resume_result allow; read it first",
             std::string(m->view(m->id))
         );
         why.code = mcp::code_internal;
         co_await turn_away(http, v, std::move(why));
+        co_return;
+    }
+    // Not on the stream, where it would be taken for the other request's answer.
+    auto free = check_id(*host, *m);
+    if (m->is_request() && !free) {
+        co_await turn_away(http, v, because(free.error(), std::string(m->view(m->id))));
         co_return;
     }
     auto headers = v.headers;

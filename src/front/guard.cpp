@@ -8,18 +8,22 @@ namespace sluice::front {
 
 namespace {
 
-std::string_view without_port(std::string_view authority) {
-    if (authority.starts_with('[')) {
-        auto end = authority.find(']');
-        return end == std::string_view::npos ? authority : authority.substr(0, end + 1);
-    }
-    return authority.substr(0, authority.find(':'));
+bool is_loopback_name(std::string_view host) {
+    return host == "localhost" || host == "::1" || host.ends_with(".localhost") ||
+           (host.starts_with("127.") && net::ip_version(host) == 4);
 }
 
-bool is_loopback_name(std::string_view host) {
-    return host == "localhost" || host == "[::1]" || host.ends_with(".localhost") ||
-           (host.starts_with("127.") &&
-            host.find_first_not_of("0123456789.") == std::string_view::npos);
+// The host of an origin that is written as browsers write it; empty for any other text.
+std::string host_of_origin(std::string_view origin) {
+    auto end = origin.find("://");
+    if (end == std::string_view::npos || end == 0) return {};
+    bool odd = std::any_of(origin.begin(), origin.begin() + end, [](char c) {
+        bool fine =
+            (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+        return !fine;
+    });
+    auto at = net::parse_host(origin.substr(end + 3));
+    return odd || !at ? std::string() : at->host;
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
@@ -37,17 +41,17 @@ guard::guard(const settings& from, bool loopback)
 }
 
 bool guard::host_allowed(std::string_view host_header) const {
+    auto at = net::parse_host(host_header);
+    if (!at) return false;
     auto host = base::lower(host_header);
-    auto name = without_port(host);
-    return is_loopback_name(name) || contains(hosts_, host) || contains(hosts_, name);
+    auto name = host.substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':'));
+    return is_loopback_name(at->host) || contains(hosts_, host) || contains(hosts_, name);
 }
 
 bool guard::origin_allowed(std::string_view origin) const {
     auto text = base::lower(origin);
     if (contains(origins_, "*") || contains(origins_, text)) return true;
-    auto scheme = text.find("://");
-    if (!loopback_ || scheme == std::string::npos) return false;
-    return is_loopback_name(without_port(std::string_view(text).substr(scheme + 3)));
+    return loopback_ && is_loopback_name(host_of_origin(text));
 }
 
 base::result<void> guard::check(const net::request_head& head) const {
@@ -63,6 +67,25 @@ base::result<void> guard::check(const net::request_head& head) const {
         return base::fault(
             base::errc::forbidden, "Origin is not allowed; list it in allowed_origins"
         );
+    }
+    return {};
+}
+
+base::result<void> guard::check_operator(const net::request_head& head) const {
+    auto host = head.headers.get("host");
+    if (host && !host_allowed(*host)) {
+        auto at = net::parse_host(*host);
+        if (!at || net::ip_version(at->host) == 0) {
+            return base::fault(
+                base::errc::forbidden,
+                "Host is neither an IP address nor a name of ours; list it in allowed_hosts or set "
+                "public_url"
+            );
+        }
+    }
+    auto origin = head.headers.get("origin");
+    if (origin && (!host || !base::iequals(*origin, "http://" + std::string(*host)))) {
+        return base::fault(base::errc::forbidden, "Origin is not this listener itself");
     }
     return {};
 }

@@ -22,6 +22,9 @@ public:
     bool origin_allowed(std::string_view origin) const;
     // Faults: errc::forbidden with a sentence naming the header.
     base::result<void> check(const net::request_head& head) const;
+    // For what only operators may do, and pages of no origin but its own: a name that an attacker
+    // may have pointed at us (DNS rebinding) is none of ours, and an IP address cannot be pointed.
+    base::result<void> check_operator(const net::request_head& head) const;
 
 private:
     std::vector<std::string> hosts_;

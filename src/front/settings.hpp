@@ -21,7 +21,9 @@ struct settings {
     // "https://app.example.com" or with a port; "*" allows every origin.
     std::vector<std::string> allowed_origins;
 
-    net::http_limits limits;
+    net::http_limits limits = {
+        .names = {"limits.headers", "limits.connections", "timeouts.header"}
+    };
 
     std::chrono::milliseconds sse_after{50};     // a call not answered by then gets a stream
     std::chrono::milliseconds keepalive{15'000}; // comment on a silent stream

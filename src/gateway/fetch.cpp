@@ -1,9 +1,11 @@
 #include "gateway/fetch.hpp"
 
 #include "aio/nursery.hpp"
+#include "base/text.hpp"
 #include "catalog/instructions.hpp"
 #include "gateway/ask_page.hpp"
 #include "gateway/links.hpp"
+#include "sys/log.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,6 +18,23 @@ policy::item_kind kind_of(const mcp::method_info& list) {
     if (list.id == mcp::method::tools_list) return policy::item_kind::tool;
     if (list.id == mcp::method::prompts_list) return policy::item_kind::prompt;
     return policy::item_kind::resource;
+}
+
+// A display name that the server's own list has as well: both tools are served, and who runs the
+// gateway is told of it once.
+void tell_of_displaced(house& in, std::size_t server, const std::string& native) {
+    auto by = in.names.displaced_by(server, native);
+    if (!by || !in.lists.is_news(in.servers[server]->number, native)) return;
+    sys::log_line(sys::log_level::warn, "names")
+        .field("server", in.names.server(server).name)
+        .field("tool", base::clip(native, 128))
+        .field("shown_as", mcp::distinct_name(native))
+        .field("taken_by", base::clip(*by, 128))
+        .field(
+            "text",
+            "tool_name_to_display_name gives this tool's own name to another tool; choose another "
+            "display name, or give this tool one too"
+        );
 }
 
 // Permission, public name and description override of one item.
@@ -32,6 +51,7 @@ rule_for(house& in, const operation& op, const mcp::method_info& list, std::size
                           : in.names.public_name(op.scope, server, native);
         if (shown != native) v.name = std::move(shown);
         if (!tool) return v;
+        tell_of_displaced(in, server, native);
         auto it = settings.tool_name_to_description.find(native);
         if (it != settings.tool_name_to_description.end()) v.description = it->second;
         return v;

@@ -86,11 +86,6 @@ base::result<catalog::scope> gateway::narrow(catalog::scope where, std::string_v
 }
 
 void gateway::start(shared_operation op) {
-    if (op->method->id == mcp::method::ping) {
-        op->call->out().push_final(wire::make_result(op->host_id(), "{}"));
-        op->host->end_call(*op->call);
-        return;
-    }
     auto& host = *op->host;
     auto job = run(std::move(op));
     host.spawn(std::move(job));

@@ -1,5 +1,6 @@
 #include "gateway/links.hpp"
 
+#include "base/text.hpp"
 #include "gateway/claims.hpp"
 #include "wire/json.hpp"
 
@@ -17,8 +18,13 @@ headers_for(const upstream::server_settings& server, const net::fields* from) {
     std::vector<std::pair<std::string, std::string>> up;
     if (from == nullptr) return up;
     for (const auto& name : server.extra_headers) {
-        auto value = from->get(name);
-        if (value) up.emplace_back(name, std::string(*value));
+        // Several lines of one name as one list (RFC 9110, 5.3): no server that looks at the first
+        // or the last line alone takes a part of it for the whole.
+        std::optional<std::string> all;
+        for (const auto& [given, value] : from->all()) {
+            if (base::iequals(given, name)) all = all ? *all + ", " + value : value;
+        }
+        if (all) up.emplace_back(name, std::move(*all));
     }
     return up;
 }

@@ -31,7 +31,7 @@ std::string shown(
                           : in.names.public_name(op.scope, server, native);
 }
 
-// The native name or the display name alone, as a bare name may be.
+// As a bare name may be: without the server's prefix.
 bool is_bare_name_of(
     house& in,
     const mcp::method_info& list,
@@ -39,11 +39,7 @@ bool is_bare_name_of(
     const std::string& native,
     const std::string& name
 ) {
-    if (native == name) return true;
-    if (!is_tools(list)) return false;
-    const auto& displayed = in.names.server(server).tool_name_to_display_name;
-    auto it = displayed.find(native);
-    return it != displayed.end() && it->second == name;
+    return in.names.native_of(server, name, is_tools(list)) == native;
 }
 
 aio::task<base::result<catalog::route>>

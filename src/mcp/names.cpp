@@ -41,6 +41,10 @@ std::string public_name(const naming& rule, std::string_view prefix, std::string
     return whole.substr(0, whole_characters(whole, head)) + tail;
 }
 
+std::string distinct_name(std::string_view native) {
+    return std::string(native) + tail_of(native);
+}
+
 bool is_shortened(const naming& rule, std::string_view name) {
     constexpr std::size_t tail = hash_digits + 1;
     // A cut between characters may leave up to three bytes unused.

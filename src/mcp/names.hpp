@@ -21,6 +21,9 @@ struct naming {
 std::string public_name(const naming& rule, std::string_view prefix, std::string_view native);
 bool is_shortened(const naming& rule, std::string_view name);
 
+// Of the same looks and stable: for a name that another thing has already.
+std::string distinct_name(std::string_view native);
+
 struct split_name {
     std::size_t prefix_index = 0; // into the prefixes given
     std::string_view native;      // for a shortened name: its head and hash, to be looked up

@@ -70,6 +70,10 @@ struct url {
     base::result<url> resolve(std::string_view reference) const;
 };
 base::result<url> parse_url(std::string_view text);
+// What a Host field may hold: "host", "host:port", "[v6]:port", and nothing beside it.
+base::result<url> parse_host(std::string_view text);
+// 4 or 6 for such an address, without brackets; 0 for anything else.
+int ip_version(std::string_view host);
 
 // %XX decoding of one path segment; nullopt when malformed or when it holds NUL.
 std::optional<std::string> percent_decode(std::string_view text);

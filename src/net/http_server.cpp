@@ -16,18 +16,17 @@ using endpoint = asio::ip::tcp::endpoint;
 
 constexpr std::size_t max_refusals = 64; // being told off at the same time; more are just closed
 constexpr auto refusal_time = std::chrono::seconds(1);
-constexpr std::string_view full_house =
-    "as many connections are open as may be: close one, or try again in a moment";
 
-const std::string& full_house_answer() {
-    static const std::string text = [] {
-        auto body = "{\"error\":\"" + std::string(full_house) + "\"}";
-        return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
-               "Content-Length: " +
-               std::to_string(body.size()) + "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" +
-               body;
-    }();
-    return text;
+std::string full_house(const http_limits& limits) {
+    return "as many connections are open as may be" + in_brackets(limits.names.connections) +
+           ": close one, or try again in a moment";
+}
+
+std::string as_answer(const std::string& text) {
+    auto body = "{\"error\":\"" + text + "\"}";
+    return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+           "Content-Length: " +
+           std::to_string(body.size()) + "\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" + body;
 }
 
 bool is_shortage(const aio::error_code& error) {
@@ -63,7 +62,8 @@ base::result<where> split_address(std::string_view address) {
 
 struct http_server::state {
     state(aio::loop& loop, aio::deadlines& deadlines, http_limits limits, handler serve)
-        : core(loop, deadlines, limits, std::move(serve)), door(loop.get_executor()) {}
+        : core(loop, deadlines, limits, std::move(serve)), door(loop.get_executor()),
+          full(full_house(limits)), full_answer(as_answer(full)) {}
 
     base::result<void> open(const endpoint& at, std::string_view address, bool dual);
     aio::task<> accept_loop();
@@ -73,6 +73,8 @@ struct http_server::state {
 
     server_core core;
     acceptor door;
+    std::string full; // what is said when there are too many connections
+    std::string full_answer;
     std::size_t refusals = 0;
 };
 
@@ -144,7 +146,7 @@ void http_server::state::welcome(tcp_socket socket, const endpoint& peer) {
     if (core.counters.open >= core.limits.max_connections) {
         ++core.counters.refused;
         auto from = peer.address().to_string();
-        if (core.tell) core.tell({503, "too_many_connections", full_house, from});
+        if (core.tell) core.tell({503, "too_many_connections", full, from});
         if (refusals < max_refusals) core.crew.spawn(turn_away(std::move(socket)));
         return;
     }
@@ -163,7 +165,7 @@ aio::task<> http_server::state::turn_away(tcp_socket socket) {
         socket.cancel(ignored);
     });
     aio::error_code error;
-    pieces answer(full_house_answer());
+    pieces answer(full_answer);
     core.counters.bytes_out += send_now(socket, answer, error);
     socket.shutdown(tcp_socket::shutdown_send, error);
     std::string scratch(2048, '\0');

@@ -29,6 +29,12 @@ struct http_limits {
     std::chrono::milliseconds body_timeout{30'000};  // the whole body
     std::chrono::milliseconds idle_timeout{75'000};  // between requests on a kept connection
     std::chrono::milliseconds write_timeout{30'000}; // one write that makes no progress
+    // What the settings behind these are called, for who is refused by one; empty = not to be set.
+    struct setting_names {
+        std::string_view header_bytes;
+        std::string_view connections;
+        std::string_view header_timeout;
+    } names = {};
 };
 
 // One request and the right to answer it, once: respond(), or start_stream() then write()…

@@ -13,12 +13,14 @@ constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
 // Words that need no escaping in JSON, and nothing that the peer has sent.
 std::string too_large(const http_limits& limits) {
     return "the head of the request is larger than " + std::to_string(limits.max_header_bytes) +
-           " bytes: send fewer or shorter header fields";
+           " bytes" + in_brackets(limits.names.header_bytes) +
+           ": send fewer or shorter header fields";
 }
 
 std::string too_slow(const http_limits& limits) {
     return "the head of the request was not whole after " +
-           std::to_string(limits.header_timeout.count()) + " ms: send it in one go";
+           std::to_string(limits.header_timeout.count()) + " ms" +
+           in_brackets(limits.names.header_timeout) + ": send it in one go";
 }
 
 std::string unsound(const base::fault& why) {

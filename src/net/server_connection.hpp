@@ -20,6 +20,11 @@ namespace sluice::net {
 
 class connection;
 
+// The name of a setting behind what it bounds: " (limits.headers)".
+inline std::string in_brackets(std::string_view setting) {
+    return setting.empty() ? std::string() : " (" + std::string(setting) + ")";
+}
+
 // What all connections of one server share; lives in http_server::state.
 struct server_core {
     server_core(

@@ -2,6 +2,7 @@
 #include "net/http.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <vector>
 
 namespace sluice::net {
@@ -20,10 +21,6 @@ bool is_host_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
 }
 
-bool is_ipv6_char(char c) {
-    return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9') || c == ':' || c == '.';
-}
-
 bool is_target_char(char c) {
     return static_cast<unsigned char>(c) > 0x20 && c != 0x7f;
 }
@@ -37,8 +34,7 @@ base::result<void> read_authority(std::string_view text, url& out) {
         auto end = text.find(']');
         if (end == std::string_view::npos) return bad("an IPv6 address misses its ]");
         out.host = base::lower(text.substr(1, end - 1));
-        if (out.host.empty() || !std::ranges::all_of(out.host, is_ipv6_char))
-            return bad("an odd IPv6 address");
+        if (ip_version(out.host) != 6) return bad("an odd IPv6 address");
         auto rest = text.substr(end + 1);
         if (!rest.empty() && rest.front() != ':') return bad("text after ]");
         has_port = !rest.empty();
@@ -132,6 +128,21 @@ base::result<url> parse_url(std::string_view text) {
     out.target = target.starts_with('/') ? "" : "/";
     out.target += target;
     return out;
+}
+
+base::result<url> parse_host(std::string_view text) {
+    url out;
+    auto read = read_authority(text, out);
+    if (!read) return read.error();
+    if (text.ends_with(':')) return bad("a colon without a port");
+    return out;
+}
+
+int ip_version(std::string_view host) {
+    std::string text(host);
+    in6_addr room{};
+    if (::inet_pton(AF_INET, text.c_str(), &room) == 1) return 4;
+    return ::inet_pton(AF_INET6, text.c_str(), &room) == 1 ? 6 : 0;
 }
 
 base::result<url> url::resolve(std::string_view reference) const {

@@ -6,25 +6,9 @@ namespace sluice::policy {
 
 namespace {
 
-template <class Texts>
-bool holds(const Texts& texts, std::string_view text) {
-    return std::find(texts.begin(), texts.end(), text) != texts.end();
-}
-
-// A key's entry of the form "server/tool" or "server-tool"; the server by name or alias.
-bool names_tool_of(
-    std::string_view entry,
-    const upstream::server_settings& server,
-    std::string_view separator,
-    std::string_view tool
-) {
-    if (entry.size() <= tool.size() || !entry.ends_with(tool)) return false;
-    entry.remove_suffix(tool.size());
-    for (std::string_view between : {std::string_view("/"), separator}) {
-        if (!entry.ends_with(between)) continue;
-        if (server.is_called(entry.substr(0, entry.size() - between.size()))) return true;
-    }
-    return false;
+template <class List, class Item>
+bool holds(const List& list, const Item& item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 std::string_view word_for(item_kind kind) {
@@ -66,21 +50,26 @@ bool server_offers_tool(const upstream::server_settings& server, std::string_vie
     return !holds(server.disallowed_tools, tool);
 }
 
-authoriser::authoriser(const settings& from, const std::vector<upstream::server_settings>& servers)
-    : separator_(from.separator) {
+authoriser::authoriser(
+    const settings& from, const std::vector<upstream::server_settings>& servers
+) {
     for (const auto& server : servers) {
         for (const auto& name : {server.name, server.alias}) {
             if (name.empty()) continue;
-            starts_.push_back(name + "/");
-            starts_.push_back(name + separator_);
+            starts_.push_back({name + "/", server.name});
+            starts_.push_back({name + from.separator, server.name});
         }
     }
 }
 
-bool authoriser::is_qualified(std::string_view entry) const {
-    return std::any_of(starts_.begin(), starts_.end(), [&](const std::string& start) {
-        return entry.size() > start.size() && entry.starts_with(start);
-    });
+std::vector<tool_reading> authoriser::readings(std::string_view entry) const {
+    std::vector<tool_reading> found;
+    for (const auto& start : starts_) {
+        if (entry.size() <= start.text.size() || !entry.starts_with(start.text)) continue;
+        tool_reading one{start.server, entry.substr(start.text.size())};
+        if (!holds(found, one)) found.push_back(one);
+    }
+    return found;
 }
 
 bool authoriser::may_use_server(const principal& who, const upstream::server_settings& server)
@@ -98,9 +87,12 @@ bool authoriser::may_use_tool(
 ) const {
     if (!server_offers_tool(server, tool)) return false;
     if (!who.tools) return true;
+    const tool_reading wanted{server.name, tool};
     auto named = [&](const std::string& entry) {
-        if (names_tool_of(entry, server, separator_, tool)) return true;
-        return entry == tool && !is_qualified(entry);
+        if (!entry.ends_with(tool)) return false;
+        auto meant = readings(entry);
+        if (meant.empty()) return entry == tool;
+        return meant.size() == 1 && meant.front() == wanted;
     };
     return std::any_of(who.tools->begin(), who.tools->end(), named);
 }

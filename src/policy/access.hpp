@@ -37,13 +37,23 @@ private:
     std::string item_;
 };
 
+// A tool that an entry of a key may mean.
+struct tool_reading {
+    std::string_view server; // its name
+    std::string_view tool;   // native
+
+    bool operator==(const tool_reading&) const = default;
+};
+
 class authoriser {
 public:
     // `servers` = all that are configured: an entry of a key that names one of them names no other
     // server's tool.
-    explicit authoriser(
-        const settings& from, const std::vector<upstream::server_settings>& servers = {}
-    );
+    authoriser(const settings& from, const std::vector<upstream::server_settings>& servers);
+
+    // All that "server/tool" and "server-tool" can mean, by name or alias; nothing for a bare name.
+    // An entry of several meanings is refused with its configuration, and grants nothing.
+    std::vector<tool_reading> readings(std::string_view entry) const;
 
     // For lists: is it visible? `item` is the native name. A server that may be used but whose
     // tools are all narrowed away is still visible as a server.
@@ -70,11 +80,11 @@ private:
         const principal& who, const upstream::server_settings& server, std::string_view tool
     ) const;
 
-    // Whether a key's entry is "server/tool" or "server-tool" of a configured server.
-    bool is_qualified(std::string_view entry) const;
-
-    std::string separator_;
-    std::vector<std::string> starts_; // "server/", "server-", of every name and alias
+    struct start {
+        std::string text; // "server/", "server-", of every name and alias
+        std::string server;
+    };
+    std::vector<start> starts_;
 };
 
 // The server's own switches, whoever asks.

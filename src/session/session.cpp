@@ -128,7 +128,7 @@ session::begin_call(wire::token host_id, std::shared_ptr<stream> out, std::uint3
         return base::fault(
             base::errc::too_many,
             "the session has " + std::to_string(listed_.size()) +
-                " calls under way, its limit; wait for one to end"
+                " calls under way, its limit (limits.calls_per_session); wait for one to end"
         );
     }
     auto made = std::make_shared<call>(std::move(host_id), std::move(out), number);

@@ -22,7 +22,7 @@ std::string error_instead_of(std::string final_bytes) {
     return wire::make_error(
         named ? parsed->view(parsed->id) : std::string_view("null"),
         mcp::code_internal,
-        "this response of " + size + " bytes was not kept for resume (limits.resume_result_max)"
+        "this response of " + size + " bytes was not kept for resume (limits.resume_result)"
     );
 }
 

@@ -71,7 +71,7 @@ aio::task<http_call::moved> http_call::take_body(aio::instant until, std::size_t
         auto piece = co_await response_->read_some(until);
         if (!piece) co_return piece.error();
         if (piece->size() > limit - body_.size())
-            co_return base::fault(base::errc::too_large, "its answer is too large");
+            co_return too_large();
         if (body_.empty()) {
             body_ = std::move(*piece);
         } else {

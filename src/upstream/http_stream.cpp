@@ -39,8 +39,7 @@ aio::task<http_call::moved> http_call::take_events(aio::instant until) {
     while (session_->is_behind() && !interrupted_ && aio::clock::now() < until)
         co_await aio::pause(nap);
     if (!room_.grow_to(decoder_->held())) co_return no_room();
-    if (decoder_->too_big())
-        co_return base::fault(base::errc::too_large, "an event of its answer is too large");
+    if (decoder_->too_big()) co_return too_large();
     // The last piece may have brought the end with it.
     if (response_->done()) co_return stream_ended(true);
     co_return moved();

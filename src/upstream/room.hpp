@@ -42,4 +42,12 @@ inline base::fault no_room() {
     };
 }
 
+// errc::too_large, likewise.
+inline base::fault too_large() {
+    return {
+        base::errc::too_large,
+        "its answer is larger than limits.upstream_message (max_message of the server) allows"
+    };
+}
+
 } // namespace sluice::upstream

@@ -91,7 +91,7 @@ aio::task<> sse_session::read_all(self me) {
             break;
         }
         if (me->decoder_.too_big()) {
-            why = base::fault(base::errc::too_large, "an event of its stream is too large");
+            why = too_large();
             break;
         }
         auto piece = co_await me->stream_->read_some(aio::never);

@@ -133,11 +133,7 @@ aio::task<> stdio_process::read_all(self me) {
         auto size = lines.beginning().size();
         bool fits = size <= most;
         if (fits && space.grow_to(size)) continue;
-        base::fault too_long(
-            base::errc::too_large,
-            "its answer is larger than limits.upstream_message (max_message of the server) allows"
-        );
-        me->refuse(lines.beginning(), fits ? no_room() : too_long);
+        me->refuse(lines.beginning(), fits ? no_room() : too_large());
         lines.skip();
         space.hand_over();
     }

@@ -8,6 +8,8 @@ namespace sluice::wire {
 
 namespace {
 
+constexpr const char* too_deep = "nested more deeply than ";
+
 // The scan recurses once per level; this many frames fit any stack we run on.
 constexpr std::size_t deepest = 1024;
 
@@ -27,15 +29,14 @@ bool scanner::fail(const char* reason) {
 }
 
 base::fault scanner::fault() const {
-    return {
-        base::errc::parse_error,
-        "invalid JSON at byte " + std::to_string(cursor_ - begin_) + ": " +
-            (reason_ != nullptr ? reason_ : "unknown")
-    };
+    std::string text = "invalid JSON at byte " + std::to_string(cursor_ - begin_) + ": ";
+    text += reason_ != nullptr ? reason_ : "unknown";
+    if (reason_ == too_deep) text += std::to_string(max_depth_) + " levels";
+    return {base::errc::parse_error, std::move(text)};
 }
 
 bool scanner::enter() {
-    if (depth_ == max_depth_) return fail("nested too deeply");
+    if (depth_ == max_depth_) return fail(too_deep);
     ++depth_;
     ++cursor_;
     return true;

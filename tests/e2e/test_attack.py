@@ -9,7 +9,7 @@ from fake.host import Wire, request_bytes
 from kit import R2, R4, http, key
 from lib.paths import gateway_binary
 
-PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+PING = '{"jsonrpc":"2.0","id":%d,"method":"ping"}'
 
 
 def seconds_of(work, tries):
@@ -27,7 +27,7 @@ def test_a_batch_costs_time_in_proportion_to_its_length(hosts, url):
     host = hosts(url, revision=R2, timeout=60).open()
 
     def batch(count):
-        answer = host.post('[' + ','.join([PING] * count) + ']')
+        answer = host.post('[' + ','.join(PING % n for n in range(count)) + ']')
         assert answer.status == 200 and answer.body().count(b'"result"') == count
     small = seconds_of(lambda: batch(9000), 4)
     large = seconds_of(lambda: batch(90000), 2)

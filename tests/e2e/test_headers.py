@@ -50,6 +50,16 @@ def test_extra_headers_go_up_and_static_ones_win(fakes, gateways, hosts):
     assert not record.header_all('x-other') and not record.header_all('x-absent')
 
 
+def test_all_lines_of_a_forwarded_header_go_up_in_their_order(fakes, gateways, hosts):
+    up = fakes('up')
+    host = hosts(gateways({'up': http(up, extra_headers=['x-tags', 'x-one'], static_headers={'X-Fix': '1'})}).server_url('up'),
+                 headers=[('X-Tags', 'a, b'), ('X-One', 'only'), ('x-TAGS', 'c'), ('X-Tags', 'd'), ('X-Fix', '2')]).open()
+    host.call('echo').result()
+    record = up.seen(tool='echo')[-1]
+    assert record.header_all('x-tags') == ['a, b, c, d'] and record.header_all('x-one') == ['only']
+    assert record.header_all('x-fix') == ['1']
+
+
 def test_forwarded_headers_are_those_of_the_request_itself(fakes, gateways, hosts):
     up = fakes('up')
     host = hosts(gateways({'up': http(up, extra_headers=['x-tenant'])}).server_url('up')).open()

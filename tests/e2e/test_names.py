@@ -156,6 +156,24 @@ def test_a_display_name_is_listed_and_routes(fakes, gateways, hosts):
     assert single.tools() == ['Shown_One', 'same'] and single.say('Shown_One') == 'one of alpha'
 
 
+def test_a_display_name_that_the_server_has_too_hides_no_tool(fakes, gateways, hosts):
+    """Which tool a name means does not hang on what was listed: also before any list, and on a later page."""
+    a = fakes('alpha', tool_names=['one', 'pad', 'same', 'shown'], page_size=2)
+    gateway = gateways({'alpha': http(a, tool_name_to_display_name={'one': 'shown'}), 'beta': http(fakes('beta', tool_names=['two']))},
+                       salt_keys=['a-salt-for-pages-of-names'])
+    single, both = hosts(gateway.server_url('alpha')).open(), hosts(gateway.mcp_url).open()
+    assert single.say('shown') == 'one of alpha', 'before any list'
+    pages = [json.loads(single.ask('tools/list').result())]
+    pages.append(json.loads(single.ask('tools/list', {'cursor': pages[0]['nextCursor']}).result()))
+    names = [t['name'] for page in pages for t in page['tools']]
+    assert names[:3] == ['shown', 'pad', 'same'] and names[3].startswith('shown_') and len(set(names)) == 4
+    meant = ['one', 'pad', 'same', 'shown']
+    assert [single.say(n) for n in names] == ['%s of alpha' % m for m in meant]
+    assert [both.say('alpha-' + n) for n in names] == ['%s of alpha' % m for m in meant]
+    warned = [json.loads(line) for line in gateway.log.splitlines() if '"event":"names"' in line]
+    assert [(w['level'], w['server'], w['tool'], w['shown_as'], w['taken_by']) for w in warned] == [('warn', 'alpha', 'shown', names[3], 'one')]
+
+
 def test_a_bare_name_routes_when_it_is_unique(fakes, gateways, hosts):
     """Statement 31."""
     host, *_ = two(fakes, gateways, hosts)

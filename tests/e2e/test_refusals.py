@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fake.host import Wire
+from fake.host import Host, Wire
 from fake.sse_host import SseHost
 from kit import R1, R2, http, key
 from lib.procs import wait_until
@@ -64,6 +64,7 @@ def refusals(gateway, hosts, alice):
         (401, 'unauthorized', own, None, lambda: hosts(base + own, headers=[('Authorization', 'Bearer ' + BAD)]).initialize()),
         (403, 'forbidden', own, None, lambda: post(('Origin', 'https://evil.example'))),
         (403, 'forbidden', own, None, lambda: post(('Host', 'evil.example'))),
+        (403, 'forbidden', own, None, lambda: post(('Host', '127.0.0.1:x@evil.example'))),
         (404, 'not_found', '/nowhere', None, lambda: post(url=base + '/nowhere')),
         (404, 'not_found', '/hidden/mcp', 'alice', lambda: post(url=base + '/hidden/mcp')),
         (404, 'not_found', own, 'alice', lambda: post(('Mcp-Session-Id', 'no-such-CANARY'))),
@@ -123,8 +124,8 @@ REQUEST = 'POST /up/mcp HTTP/1.1\r\nHost: CANARY\r\n'
     (400, 'framing', REQUEST + ' folded: CANARY\r\n\r\n', 'white space'),
     (400, 'framing', REQUEST.replace('\r', '') + '\n', 'CR LF'),
     (400, 'framing', 'CANARY\r\n\r\n', 'not sound HTTP'),
-    (431, 'headers_too_large', REQUEST + 'X: CANARY' + 'h' * 40000, '32768 bytes'),
-    (408, 'timeout', REQUEST + 'X-CANARY', '300 ms'),
+    (431, 'headers_too_large', REQUEST + 'X: CANARY' + 'h' * 40000, '32768 bytes (limits.headers)'),
+    (408, 'timeout', REQUEST + 'X-CANARY', '300 ms (timeouts.header)'),
 ])
 def test_what_is_refused_before_it_is_a_request_is_counted_logged_and_explained(gateways, up, status, reason, text, words):
     gateway = gateways({'up': http(up)}, timeouts={'header': '300ms'})
@@ -144,22 +145,89 @@ def test_a_connection_too_many_is_counted_logged_and_explained(gateways, up):
     held.send(b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
     assert held.answer().status == 404
     status, error, _ = raw(gateway, '')
-    assert status == 503 and 'try again' in error
+    assert status == 503 and '(limits.connections)' in error and 'try again' in error
     line = refused(gateway, 2)[1]
     assert (line['status'], line['reason']) == (503, 'too_many_connections')
     assert gateway.metrics()['sluice_requests_refused_total{reason="too_many_connections"}'] == 1
     held.close()
 
 
-def test_a_flood_cannot_fill_the_log_and_is_counted(gateways, up):
+FLOOD = 40
+
+
+def left_out(gateway):
+    """{(reason, key): [lines, refusals they speak of]} of a gateway that has ended."""
+    found = {}
+    for line in lines(gateway, 'refused'):
+        seen = found.setdefault((line['reason'], line.get('key')), [0, 0])
+        seen[0] += 1
+        seen[1] += line.get('left_out', 1)
+    return found
+
+
+def test_a_flood_of_no_requests_cannot_fill_the_log_and_is_counted(gateways, up):
     gateway = gateways({'up': http(up)})
-    for _ in range(40):
+    for _ in range(FLOOD):
         assert raw(gateway, 'flood\r\n\r\n')[0] == 400
-    assert gateway.metrics()['sluice_requests_refused_total{reason="framing"}'] == 40
+    assert gateway.metrics()['sluice_requests_refused_total{reason="framing"}'] == FLOOD
     gateway.stop()
-    said = lines(gateway, 'refused')
-    assert len(said) < 20
-    assert sum(line.get('left_out', 1) for line in said) == 40
+    assert list(left_out(gateway)) == [('framing', None)]
+    written, counted = left_out(gateway)['framing', None]
+    assert written < 20 and counted == FLOOD
+
+
+def test_a_flood_of_refused_requests_cannot_fill_the_log_nor_hide_another(gateway, hosts, alice):
+    """Whatever it is refused for; a window may end within it, so its lines are few, not ten."""
+    floods = {}
+    for status, reason, path, who, send in refusals(gateway, hosts, alice):
+        if path == '/up/mcp' and reason != 'too_large':       # one of each, none with a connection of its own
+            floods[reason, who] = send
+    for send in floods.values():
+        for _ in range(FLOOD):
+            send()
+    metrics = gateway.metrics()
+    gateway.stop()
+    found = left_out(gateway)
+    assert set(found) == set(floods)
+    for (reason, who), (written, counted) in found.items():
+        assert written < 25 and counted == FLOOD, (reason, who)
+        assert metrics['sluice_requests_refused_total{reason="%s"}' % reason] == FLOOD
+
+
+def plain(gateway, method, path, *headers):
+    """Status and body at the admin listener."""
+    host = Host(gateway.admin_url)
+    try:
+        answer = host.send(method, None, path=path, replace=headers)
+        return answer.status, answer.body().decode()
+    finally:
+        host.close()
+
+
+REBOUND = [[('Host', name)] for name in ('evil.example', 'evil.example:9090', '127.0.0.1.evil.example', '127.0.0.1:x@evil.example', '')]
+FOREIGN = [[('Origin', origin)] for origin in ('http://evil.example', 'http://localhost:1', 'null', 'https://gw.example')]
+
+
+def test_a_page_in_a_browser_can_neither_see_nor_end_sessions(gateways, up, hosts):
+    gateway = gateways({'up': http(up)}, allowed_hosts=['ops.example'], public_url='https://gw.example', allowed_origins=['*'])
+    host = hosts(gateway.server_url('up')).open()
+    port = gateway.admin_url.rsplit(':', 1)[1]
+    for name in ('127.0.0.1:' + port, 'localhost:' + port, '[::1]:' + port, '192.0.2.7', '[2001:db8::1]:9', 'ops.example:' + port, 'gw.example'):
+        status, body = plain(gateway, 'GET', '/sessions', ('Host', name))
+        assert status == 200 and len(json.loads(body)['sessions']) == 1, name
+    mine = json.loads(body)['sessions'][0]['session']
+    for i, bad in enumerate(REBOUND + FOREIGN):
+        for method, path in (('GET', '/sessions'), ('DELETE', '/sessions/' + mine), ('DELETE', '/sessions?key=open')):
+            status, body = plain(gateway, method, path, *bad)
+            assert status == 403 and mine not in body and bad[0][0] in body, (method, bad)
+        for path in ('/metrics', '/healthz', '/readyz'):
+            assert plain(gateway, 'GET', path, *bad)[0] == 200, 'whoever scrapes has any name for it'
+    assert gateway.metrics()['sluice_requests_refused_total{reason="forbidden"}'] == 3 * len(REBOUND + FOREIGN)
+    assert {line['listener'] for line in refused(gateway, 10)} == {'admin'}
+    assert host.ask('ping').status == 200
+    own = ('Host', '127.0.0.1:' + port), ('Origin', 'http://127.0.0.1:' + port)
+    assert plain(gateway, 'DELETE', '/sessions/' + mine, *own)[0] == 200
+    assert host.ask('ping').status == 404
 
 
 def test_each_refusal_says_what_to_do(gateways, up, hosts):

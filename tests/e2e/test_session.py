@@ -4,6 +4,7 @@ import json
 import pytest
 
 from fake import rawjson
+from fake.sse_host import SseHost
 from kit import R1, R2, R3, R4, R5, http, key, message_error, text_of
 
 GONE = '00000000-dead-beef'
@@ -274,9 +275,12 @@ def test_sessions_per_key_are_bounded(gateways, fake, hosts):
 def test_calls_per_session_are_bounded(gateways, fake, hosts):
     gateway = gateways({'up': http(fake)}, limits={'calls_per_session': 2})
     host = hosts(gateway.server_url('up')).open()
-    wires = [host.start_call('slow', id=str(i)) for i in range(2)]
+    wires = [host.start_call('slow') for _ in range(2)]
     fake.wait(lambda: len(fake.event_list('started')) == 2)
-    message_error(host.call('echo', id='9'), status=(200, 429, 503))
+    error = message_error(host.call('echo'), status=429)
+    assert 'limits.calls_per_session' in error['message']
+    for _ in range(3):
+        assert host.ask('ping').result() == '{}', 'a ping takes no place'
     fake.release()
     for wire in wires:
         assert text_of(wire.answer().result()) == 'slow done'
@@ -293,25 +297,46 @@ def test_the_same_id_in_two_sessions_at_once(hosts, url, fake):
     assert text_of(first.answer().result()) == 'first' and text_of(second.answer().result()) == 'second'
 
 
-def test_the_same_id_twice_in_one_session(host, fake):
-    first = host.start_call('slow', {'say': 'first'}, id='1')
+@pytest.mark.parametrize('id', ['1', '"1"', '0', '""'])
+def test_an_id_in_use_is_refused_by_name_and_nothing_runs_twice(host, fake, id):
+    first = host.start_call('slow', {'say': 'first'}, id=id)
     fake.wait_event('started')
-    second = host.start_call('slow', {'say': 'second'}, id='1')
-    # Either both are served, or the second is refused at once; the first is answered in any case.
-    fake.wait(lambda: len(fake.event_list('started')) == 2 or second_refused(second))
+    for answer in (host.call('echo', id=id), host.ask('ping', id=id), host.ask('tools/list', id=id)):
+        body = answer.body().decode()
+        assert answer.status == 400 and rawjson.get(body, 'id') == id
+        assert '"code":-32600' in body and rawjson.dumps('the id %s is' % id)[1:-1] in body
+    other = '"1"' if id == '1' else '1'
+    if other != id:
+        assert host.call('echo', id=other).status == 200, 'a text is not a number'
+    assert len(fake.seen(tool='echo')) == (other != id)
     fake.release()
     assert text_of(first.answer().result()) == 'first'
+    assert host.call('echo', id=id).status == 200, 'the gateway does not remember every id'
 
 
-def second_refused(wire):
-    wire.sock.setblocking(False)
-    try:
-        wire.buffer += wire.sock.recv(65536)
-    except BlockingIOError:
-        pass
-    finally:
-        wire.sock.setblocking(True)
-    return b'"error"' in wire.buffer
+def test_an_id_in_use_is_not_answered_on_the_stream_that_the_first_waits_on(gateways, fake):
+    host = SseHost(gateways({'up': http(fake)}).server_url('up') + '/sse').open()
+    first = host.call_text('slow', {'say': 'first'})
+    host.accepted(first)
+    fake.wait_event('started')
+    message_error(host.post(first), status=400, code=-32600)
+    fake.release()
+    assert text_of(rawjson.get(host.answer_to(first), 'result')) == 'first'
+    assert len(fake.event_list('started')) == 1
+    host.close()
+
+
+def test_a_batch_with_an_id_in_use_does_nothing(hosts, url, fake):
+    host = hosts(url, revision=R2).open()
+    first = host.start_call('slow', {'say': 'first'}, id='1')
+    fake.wait_event('started')
+    echo = lambda id: host.call_text('echo', id=id)  # noqa: E731
+    for batch in ((echo('2'), echo('1')), (echo('3'), echo('4'), echo('3')), (echo('5'), host.text('ping', id='5'))):
+        message_error(host.post('[%s]' % ','.join(batch)), status=400, code=-32600)
+    assert not fake.seen(tool='echo')
+    fake.release()
+    assert text_of(first.answer().result()) == 'first'
+    assert host.post('[%s,%s]' % (echo('6'), echo('"6"'))).body().count(b'"result"') == 2
 
 
 @pytest.mark.parametrize('params', [

@@ -41,7 +41,7 @@ def test_an_answer_without_end_is_refused(fakes, gateways, hosts, kind):
     up = fakes('up')
     _, host = open_host(gateways, hosts, {'up': http(up)}, limits={'upstream_message': '1MiB'})
     error = message_error(host.call('fault', {'kind': kind}, timeout=30))
-    assert 'up' in error['message']
+    assert "'up'" in error['message'] and 'limits.upstream_message' in error['message']
     assert up.sent_bytes < 60 << 20
     assert host.say('whoami')
 

@@ -25,7 +25,7 @@ TEST_CASE("a key from the file opens the door, and only as far as it says") {
     policy::keyring ring(got.values.policy);
     auto who = ring.find("sk-one");
     REQUIRE(who);
-    policy::authoriser may(got.values.policy);
+    policy::authoriser may(got.values.policy, got.values.upstream.servers);
     const auto& server = got.values.upstream.servers[0];
     CHECK(may.may(*who, server, policy::item_kind::tool, "read"));
     CHECK_FALSE(may.may(*who, server, policy::item_kind::tool, "write"));
@@ -50,6 +50,27 @@ TEST_CASE("what a key names must exist") {
     CHECK(has(problems(keyed(", tools: [two/x]")), "keys[0].tools[0]: no server is called \"two\"")
     );
     CHECK(problems(keyed(", servers: [one], groups: [dev], tools: [x, one/y, one-z]")).empty());
+}
+
+TEST_CASE("an entry of tools that could mean two tools is refused, with both and how to write them"
+) {
+    auto tools = [](const std::string& list, const std::string& top = "") {
+        return problems(
+            top +
+            "mcp_servers:\n  a: {url: 'http://127.0.0.1:1/mcp'}\n"
+            "  a-b: {url: 'http://127.0.0.1:1/mcp', alias: x}\n"
+            "keys:\n- {name: k, sha256: " +
+            digest + ", tools: [" + list + "]}\n"
+        );
+    };
+    CHECK(has(
+        tools("c, a-b-c"),
+        "t.yaml:5:98: keys[0].tools[1]: could mean the tool \"b-c\" of server \"a\" or the tool "
+        "\"c\" of server \"a-b\"; write \"a/b-c\" or \"x/c\""
+    ));
+    CHECK(has(tools("a-b/c"), "write \"a/b/c\" or \"x/c\""));
+    CHECK(tools("a/b-c, x-c, x/c, a/b/c, c, b-c").empty());
+    CHECK(tools("a-b-c", "separator: _\n").empty());
 }
 
 TEST_CASE("keys are named, distinct, and digests; what stands there by mistake is not shown") {

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+#include <set>
+
 using namespace sluice;
 using namespace sluice::catalog;
 
@@ -123,4 +126,47 @@ TEST_CASE("another separator is used both ways") {
     CHECK(d.public_tool(o.everything, 2, "a__b") == "jira__a__b");
     CHECK(d.resolve(o.everything, "jira__a__b", true)->native == "a__b");
     CHECK_FALSE(d.resolve(o.everything, "jira-a", true));
+}
+
+TEST_CASE("whatever display names there are, every tool is shown once and its name leads back to it"
+) {
+    using names = std::map<std::string, std::string>;
+    const std::vector<std::string> natives{"a", "b", "c", "d"};
+    for (const auto& shown :
+         {names{{"a", "b"}},
+          names{{"a", "b"}, {"b", "a"}},
+          names{{"a", "b"}, {"b", "c"}},
+          names{{"a", "b"}, {"b", "c"}, {"c", "d"}},
+          names{{"a", "a"}},
+          names{{"a", "d"}, {"b", "c"}}}) {
+        office o;
+        o.servers[0].tool_name_to_display_name = shown;
+        directory d(o.rules, o.servers);
+        for (const auto& where : {o.everything, o.only_github}) {
+            std::set<std::string> seen;
+            for (const auto& native : natives) {
+                auto name = d.public_tool(where, 0, native);
+                CAPTURE(name);
+                CHECK(seen.insert(name).second);
+                CHECK(d.resolve(where, name, true)->native == native);
+            }
+        }
+        for (const auto& [native, display] : shown) {
+            CHECK(d.public_tool(o.only_github, 0, native) == display);
+            CHECK(d.native_of(0, display, true) == native);
+        }
+    }
+}
+
+TEST_CASE("a tool whose name another has taken is told apart by who took it") {
+    office o;
+    o.servers[0].tool_name_to_display_name = {{"a", "b"}, {"c", "d"}, {"d", "e"}};
+    directory d(o.rules, o.servers);
+    CHECK(d.displaced_by(0, "b") == "a");
+    CHECK(d.displaced_by(0, "e") == "d");
+    CHECK_FALSE(d.displaced_by(0, "a"));
+    CHECK_FALSE(d.displaced_by(0, "d")); // it has a display name of its own
+    CHECK_FALSE(d.displaced_by(1, "b"));
+    CHECK(d.public_name(o.only_github, 0, "b") == "b"); // of a prompt, say
+    CHECK(d.native_of(0, "b", false) == "b");
 }

@@ -61,6 +61,53 @@ TEST_CASE("a name that only looks like loopback is none of ours") {
     }
 }
 
+TEST_CASE("one of our hosts with anything but a port after it, or before it, is none of ours") {
+    auto s = at("https://mcp.example.com");
+    s.allowed_hosts = {"one", "two:81", "[2001:db8::1]"};
+    s.allowed_origins = {"https://app.example.com"};
+    guard g(s, true);
+    for (std::string ours :
+         {"127.0.0.1",
+          "localhost",
+          "[::1]",
+          "app.localhost",
+          "one",
+          "mcp.example.com",
+          "[2001:db8::1]"}) {
+        CHECK(g.host_allowed(ours));
+        CHECK(g.host_allowed(ours + ":65535"));
+        for (auto tail :
+             {":",         ":x", ":1x",    ":x@evil.com", ":80@evil.com", "@evil.com",   ":-1",
+              ":+1",       ":0", ":65536", ":80:80",      ": 80",         " ",           "/",
+              "/evil.com", "?",  "#",      "\\evil.com",  ",evil.com",    "%2eevil.com", "[",
+              "]",         ".."}) {
+            CAPTURE(ours);
+            CAPTURE(tail);
+            CHECK_FALSE(g.host_allowed(ours + tail));
+            CHECK_FALSE(g.origin_allowed("http://" + ours + tail));
+        }
+        for (auto head : {"evil.com@", "x:y@", "[", " ", "/", "//", "http://", "evil.com:"}) {
+            CAPTURE(ours);
+            CAPTURE(head);
+            CHECK_FALSE(g.host_allowed(head + ours));
+            CHECK_FALSE(g.origin_allowed(std::string("http://") + head + ours));
+        }
+    }
+    for (auto origin :
+         {"://localhost",
+          "a b://localhost",
+          "http:/localhost",
+          "http//localhost",
+          "http://[::1",
+          "http://::1",
+          "http://127.1",
+          "http://127.0.0.1.2",
+          "evil.com/http://localhost"}) {
+        CAPTURE(origin);
+        CHECK_FALSE(g.origin_allowed(origin));
+    }
+}
+
 TEST_CASE("the host of public_url is ours, without a port or with its own") {
     guard g(at("https://MCP.example.com/tools"), false);
     CHECK(g.host_allowed("mcp.example.com"));

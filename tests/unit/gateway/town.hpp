@@ -134,7 +134,7 @@ struct town {
     peer_book known;
     replica_numbers numbers;
     std::vector<shared_served> all;
-    policy::authoriser authoriser{policy::settings{}};
+    policy::authoriser authoriser{policy::settings{}, {}};
     permits permit = [this](const session::identity&, const served& server) {
         return authoriser.authorise(who, server.settings(), policy::item_kind::server, {});
     };

@@ -20,11 +20,11 @@ upstream::server_settings github() {
 }
 
 bool sees(const principal& who, const upstream::server_settings& s, std::string_view tool) {
-    return authoriser(settings{}).may(who, s, item_kind::tool, tool);
+    return authoriser(settings{}, {s}).may(who, s, item_kind::tool, tool);
 }
 
 bool uses(const principal& who, const upstream::server_settings& s) {
-    return authoriser(settings{}).may(who, s);
+    return authoriser(settings{}, {s}).may(who, s);
 }
 
 } // namespace
@@ -95,7 +95,7 @@ TEST_CASE("a key's tools narrow further, in three spellings") {
 TEST_CASE("a key's tools do not hide prompts and resources of its servers") {
     principal who;
     who.tools = names{};
-    authoriser a{settings{}};
+    authoriser a{settings{}, {github()}};
     CHECK(a.may(who, github(), item_kind::prompt, "summary"));
     CHECK(a.may(who, github(), item_kind::resource, "file:///x"));
     CHECK_FALSE(a.may(who, github(), item_kind::tool, "read"));
@@ -103,7 +103,7 @@ TEST_CASE("a key's tools do not hide prompts and resources of its servers") {
 
 TEST_CASE("a call that may be made yields a grant that says what for") {
     auto who = std::make_shared<const principal>();
-    auto got = authoriser(settings{}).authorise(who, github(), item_kind::tool, "read");
+    auto got = authoriser(settings{}, {github()}).authorise(who, github(), item_kind::tool, "read");
     REQUIRE(got.ok());
     CHECK((*got).server() == "github");
     CHECK((*got).item() == "read");
@@ -113,17 +113,19 @@ TEST_CASE("a call that may be made yields a grant that says what for") {
 TEST_CASE("what may not be seen looks as if it did not exist") {
     auto who = std::make_shared<principal>();
     who->servers = names{"jira"};
-    auto got = authoriser(settings{}).authorise(who, github(), item_kind::tool, "read");
+    auto got = authoriser(settings{}, {github()}).authorise(who, github(), item_kind::tool, "read");
     REQUIRE_FALSE(got.ok());
     CHECK(got.error().code == base::errc::not_found);
-    CHECK_FALSE(authoriser(settings{}).authorise(nullptr, github(), item_kind::tool, "read").ok());
+    CHECK_FALSE(authoriser(settings{}, {github()})
+                    .authorise(nullptr, github(), item_kind::tool, "read")
+                    .ok());
 }
 
 TEST_CASE("an argument outside allowed_params is forbidden by name; other tools are not limited") {
     auto server = github();
     server.allowed_params["search"] = {"query"};
     auto who = std::make_shared<const principal>();
-    authoriser a{settings{}};
+    authoriser a{settings{}, {github()}};
     names good{"query"};
     names bad{"query", "token"};
     CHECK(a.authorise(who, server, item_kind::tool, "search", good).ok());
@@ -149,4 +151,43 @@ TEST_CASE("an entry that names a configured server grants no other server's tool
     CHECK_FALSE(judge.may(who, beta, item_kind::tool, "gh/list"));
     CHECK_FALSE(judge.may(who, beta, item_kind::tool, "one"));
     CHECK(judge.may(who, beta, item_kind::tool, "get-issue")); // no server is called "get"
+}
+
+TEST_CASE("an entry that could mean two tools grants neither; in a form that means one it grants it"
+) {
+    auto a = github();
+    a.name = "a";
+    a.alias.clear();
+    auto ab = a;
+    ab.name = "a-b";
+    ab.alias = "x";
+    auto named = a; // one server whose alias begins with its name
+    named.name = "n";
+    named.alias = "n-n";
+    std::vector<upstream::server_settings> all{a, ab, named};
+    authoriser judge(settings{}, all);
+    auto granted = [&](std::string entry) {
+        principal who;
+        who.tools = names{std::move(entry)};
+        std::string list;
+        for (const auto& server : all) {
+            for (auto tool : {"c", "b-c", "b/c", "n-c", "n/c"}) {
+                if (!judge.may(who, server, item_kind::tool, tool)) continue;
+                list += (list.empty() ? "" : " ") + server.name + ":" + tool;
+            }
+        }
+        return list;
+    };
+    for (auto entry : {"a-b-c", "a-b/c", "n-n-c", "n-n/c"}) {
+        CAPTURE(entry);
+        CHECK(judge.readings(entry).size() == 2);
+        CHECK(granted(entry).empty());
+    }
+    CHECK(granted("a/b-c") == "a:b-c");
+    CHECK(granted("a/b/c") == "a:b/c");
+    CHECK(granted("x-c") == "a-b:c");
+    CHECK(granted("x/c") == "a-b:c");
+    CHECK(granted("n/c") == "n:c");
+    CHECK(granted("n/n-c") == "n:n-c");
+    CHECK(granted("c") == "a:c a-b:c n:c");
 }

@@ -167,6 +167,8 @@ TEST_CASE("depth is limited exactly") {
 }
 
 TEST_CASE("a fault names the byte and the reason") {
+    auto deep = validate(nested(129)).error().message;
+    CHECK(deep == "invalid JSON at byte 128: nested more deeply than 128 levels");
     CHECK(validate("[1,\x01]").error().message == "invalid JSON at byte 3: expected a value");
 }
 
