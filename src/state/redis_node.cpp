@@ -62,7 +62,8 @@ std::optional<base::fault> redis_node::submit(redis_command& command) {
     return std::nullopt;
 }
 
-std::deque<redis_command> redis_node::take_unsent() {
+std::deque<redis_command> redis_node::let_go() {
+    tell_.changed = nullptr;
     return std::exchange(unsent_, {});
 }
 
@@ -86,7 +87,7 @@ void redis_node::fail_all(const base::fault& why) {
 
 void redis_node::now_up(bool up, const base::fault* why) {
     if (why != nullptr) last_ = *why;
-    if (uptime_.turn(up)) tell_.changed(why);
+    if (uptime_.turn(up) && tell_.changed) tell_.changed(why);
 }
 
 aio::task<> redis_node::run() {

@@ -54,8 +54,11 @@ public:
 
     health how() const { return uptime_.how(); }
     std::uint64_t reconnects() const { return uptime_.reconnects(); }
-    // Commands that were not sent yet, taken back (the server no longer serves their slot).
-    std::deque<redis_command> take_unsent();
+    // The server serves no slot any more: what was not sent yet is taken back, and whether it is up
+    // is told no more.
+    std::deque<redis_command> let_go();
+    // Commands are under way.
+    bool is_asked() const { return !sent_.empty(); }
 
 private:
     aio::task<> run();
