@@ -6,12 +6,12 @@ import signal
 
 import pytest
 
-from asking import ALLOWED, BIG, CAN, ELICIT, FORM, ROOTS, SAMPLE, Asking
+from asking import ALLOWED, BIG, ELICIT, FORM, ROOTS, SAMPLE, Asking
 from fake import rawjson
-from fake.host import Host
 from kit import http
 from lib.procs import wait_until
 
+from cluster import at
 from quizzing import Quizzing
 
 URL = '{"mode":"url","url":"https://a.example/?b=\\u0063","elicitationId":"e1","message":"m","x":1.0}'
@@ -34,13 +34,6 @@ def replicas(up, memory, clusters, hosts):
         cluster = clusters({'up': http(up, **{**ALLOWED, **more})}, **top)
         return cluster, hosts(cluster[0].url('up'), capabilities=capabilities).open()
     return make
-
-
-def at(host, replica):
-    """The same host, its next request to that replica."""
-    other = Host(replica.url('up'), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
 
 
 class Call(Asking):
