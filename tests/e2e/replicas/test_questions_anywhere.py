@@ -48,15 +48,6 @@ class Call(Asking):
             assert self.answer.status == 200, (self.answer.status, self.answer.body())
         self.texts = self.arriving()
 
-    def arriving(self):
-        if not self.answer.is_sse:
-            yield from self.answer.messages()
-            return
-        for event in self.answer.events():
-            self.last = event.id or self.last
-            if event.text:
-                yield event.text
-
     def moved(self, replica):
         """The connection breaks, and the host comes back at that replica from where it was."""
         self.answer.close()
