@@ -36,7 +36,6 @@ public:
     health how() const { return uptime_.how(); }
     // Whether every channel listened to is heard by now (or nothing is heard at all).
     bool settled() const { return !uptime_.is_up() || unconfirmed_ == 0; }
-    std::uint64_t reconnects() const { return uptime_.reconnects(); }
 
 private:
     aio::task<> run();

@@ -53,7 +53,6 @@ public:
     std::optional<base::fault> submit(redis_command& command);
 
     health how() const { return uptime_.how(); }
-    std::uint64_t reconnects() const { return uptime_.reconnects(); }
     // The server serves no slot any more: what was not sent yet is taken back, and whether it is up
     // is told no more.
     std::deque<redis_command> let_go();
