@@ -79,7 +79,8 @@ def test_a_session_outlives_the_replica_that_opened_it(counted, clusters, hosts)
         assert at(host, replica).say('quick', '{"key":"b%d"}' % replica.number).startswith('done b')
     cluster[0].start()
     assert at(host, cluster[0]).say('quick', '{"key":"c"}') == 'done c'
-    assert len(up.live) == 1 and not up.doubled()
+    wait_until(lambda: len(up.live) == 1, what='those that only met the server to go')
+    assert not up.doubled()
 
 
 def test_an_ended_session_is_gone_everywhere_and_upstream(counted, clusters, hosts):
