@@ -161,6 +161,7 @@ bool is_loopback_address(std::string_view text) {
 }
 
 void check_front(const section& top, draft& file, problem_list& problems) {
+    file.out.session.stream_after = file.out.front.sse_after;
     auto& front = file.out.front;
     if (front.admin_listen == "off") front.admin_listen.clear();
     if (!is_address(front.listen)) {

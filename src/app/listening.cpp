@@ -10,9 +10,9 @@ aio::task<> runtime::serve_host(net::exchange& http) {
     co_await at->entrance.serve(http);
 }
 
-aio::task<> runtime::serve_peer(net::exchange& http, policy::caller who) {
+aio::task<> runtime::serve_peer(net::exchange& http, policy::caller who, std::string said_by) {
     auto at = newest_;
-    co_await at->entrance.serve_forwarded(http, std::move(who));
+    co_await at->entrance.serve_forwarded(http, std::move(who), std::move(said_by));
 }
 
 void runtime::note_refusals(net::http_server& at, std::string_view listener) {
@@ -52,8 +52,8 @@ base::result<void> runtime::listen_to_peers() {
     limits.max_header_bytes += 4096; // the claim and its signature
     front::behind_door inside{
         [this](std::string_view id) { return newest_->keys.known_as(id); },
-        [this](net::exchange& http, policy::caller who) {
-            return serve_peer(http, std::move(who));
+        [this](net::exchange& http, policy::caller who, std::string said_by) {
+            return serve_peer(http, std::move(who), std::move(said_by));
         },
         [this](const net::request_head& head) { return newest_->entrance.make_room(head); }
     };

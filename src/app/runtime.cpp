@@ -18,6 +18,7 @@ front::peers_settings peers_from(const settings& from) {
     front::peers_settings out;
     out.answer = std::max(out.answer, from.front.sse_after + out.answer / 2);
     out.silence = 2 * from.front.keepalive + out.answer;
+    out.mount_path = from.front.mount_path;
     out.dropped_headers = {"x-sluice-api-key", "x-litellm-api-key"};
     const auto& servers = from.upstream.servers;
     bool needed = std::any_of(servers.begin(), servers.end(), [](const auto& s) {
@@ -83,6 +84,7 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
           permits_
       },
       chores_(loop.get_executor(), "app") {
+    replicas_.reach_by(peers_);
     bodies_.count_also(sessions_.counters().bytes);
     around_.bodies = &bodies_;
 }

@@ -61,7 +61,7 @@ private:
     base::result<void> listen_to_peers();
     void note_refusals(net::http_server& at, std::string_view listener);
     aio::task<> serve_host(net::exchange& http);
-    aio::task<> serve_peer(net::exchange& http, policy::caller who);
+    aio::task<> serve_peer(net::exchange& http, policy::caller who, std::string said_by);
     // reload.cpp
     base::result<void> take_over(settings now);
     void replace(std::shared_ptr<generation> made);

@@ -91,17 +91,14 @@ aio::task<> front::serve(net::exchange& http) {
     if (http.head().method == "OPTIONS") {
         co_await serve_options(http);
     } else {
-        co_await serve_visit(http, nullptr, rest);
+        co_await serve_visit(http, visit(), rest);
     }
     if (rest.valid()) co_await std::move(rest);
 }
 
-aio::task<> front::serve_visit(net::exchange& http, policy::caller who, aio::task<>& rest) {
+aio::task<> front::serve_visit(net::exchange& http, visit v, aio::task<>& rest) {
     const auto& method = http.head().method;
-    visit v;
     v.under = through_.in().enter();
-    v.forwarded = who != nullptr;
-    v.who = std::move(who);
     auto admitted = admit(http.head(), v);
     bool trusted = admitted || admitted.error().code != base::errc::forbidden; // Host, Origin
     if (v.debug && trusted) explain(v, http.head());

@@ -51,7 +51,8 @@ public:
     void reach_others(peers& by) { peers_ = &by; }
     // A host's request that another replica passed on: who it is is known, Host and Origin were
     // looked at there. It goes no further.
-    aio::task<> serve_forwarded(net::exchange& http, policy::caller who);
+    // With `said_by` it is what that server said to the other replica, for a call here.
+    aio::task<> serve_forwarded(net::exchange& http, policy::caller who, std::string said_by);
     // Room for the body of a request within gateway.inflight_bytes; null when there is none.
     std::shared_ptr<sys::budget::share> make_room(const net::request_head& head);
 
@@ -69,6 +70,7 @@ private:
         std::shared_ptr<const net::fields> upward;
         std::shared_ptr<sys::budget::share> held; // room for the body, as long as it is under way
         bool forwarded = false;                   // it came through another replica
+        std::string said_by = {};                 // see serve_forwarded
     };
 
     using shared_message = std::shared_ptr<const wire::message>;
@@ -85,7 +87,7 @@ private:
     extra_headers cors(const net::request_head& head) const;
     // `who` = null unless another replica has let him in. What is to be done when all of this has
     // ended, its frames too, is left in `rest`: a stream that is open for hours keeps that alone.
-    aio::task<> serve_visit(net::exchange& http, policy::caller who, aio::task<>& rest);
+    aio::task<> serve_visit(net::exchange& http, visit v, aio::task<>& rest);
 
     // front_hop.cpp: lets that replica serve this request, and gives the host its answer.
     aio::task<> pass_on(net::exchange& http, const visit& v, std::string replica, std::string body);
@@ -93,6 +95,7 @@ private:
     // other live one, at once.
     aio::task<base::result<bool>>
     tell(const net::request_head& head, const visit& v, std::string replica, std::string body);
+    aio::task<> take_for_call(net::exchange& http, const visit& v, std::string body);
     aio::task<told> tell_others(const net::request_head& head, const visit& v, std::string body);
 
     // The one way a request is turned away: answer, metric, log line.

@@ -3,9 +3,13 @@
 
 namespace sluice::front {
 
-aio::task<> front::serve_forwarded(net::exchange& http, policy::caller who) {
+aio::task<> front::serve_forwarded(net::exchange& http, policy::caller who, std::string said_by) {
     aio::task<> rest;
-    co_await serve_visit(http, std::move(who), rest);
+    visit v;
+    v.forwarded = true;
+    v.who = std::move(who);
+    v.said_by = std::move(said_by);
+    co_await serve_visit(http, std::move(v), rest);
     if (rest.valid()) co_await std::move(rest);
 }
 
@@ -28,10 +32,23 @@ aio::task<base::result<bool>>
 front::tell(const net::request_head& head, const visit& v, std::string replica, std::string body) {
     base::fault unheard(base::errc::unreachable, "another replica did not take it");
     if (peers_ == nullptr || v.forwarded) co_return unheard;
-    auto status = co_await peers_->tell(std::move(replica), head, v.who->id, std::move(body));
+    hop to;
+    to.replica = std::move(replica);
+    to.principal = v.who->id;
+    to.body = std::move(body);
+    auto status = co_await peers_->tell(head, std::move(to));
     if (!status) co_return status.error();
     if (*status / 100 != 2) co_return unheard;
     co_return *status != nobody_waits;
+}
+
+// 202 when a call here has it, else 204.
+aio::task<> front::take_for_call(net::exchange& http, const visit& v, std::string body) {
+    auto said = wire::parse_message(std::move(body));
+    auto host = find_session(http.head(), v);
+    bool taken = said && host && *host && through_.take_for_call(**host, v.said_by, *said);
+    int status = taken ? 202 : nobody_waits;
+    co_await answer_empty(http, status, v.headers);
 }
 
 aio::task<told>

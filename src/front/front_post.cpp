@@ -90,6 +90,10 @@ aio::task<> front::serve_post(net::exchange& http, visit v) {
     }
     auto body = co_await receive(http, v);
     if (!body) co_return;
+    if (!v.said_by.empty()) {
+        co_await take_for_call(http, v, std::move(*body));
+        co_return;
+    }
     if (wire::looks_like_batch(*body)) {
         co_await serve_batch(http, std::move(v), std::move(*body));
     } else {

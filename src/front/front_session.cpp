@@ -11,7 +11,10 @@ void log_new_home(const std::string& before, const std::string& now) {
     sys::log_line(sys::log_level::warn, "session")
         .field("home", now)
         .field("before", before)
-        .field("text", "its replica is gone: here its local processes start anew");
+        .field(
+            "text",
+            "its replica is gone: here its local processes and HTTP+SSE upstreams start anew"
+        );
 }
 
 bool can_be_a_sessions(std::string_view version) {

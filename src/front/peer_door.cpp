@@ -125,7 +125,7 @@ aio::task<> peer_door::let_in(net::exchange& http, peer_verdict known) {
     }
     room.reset();
     forwarded_exchange inside(http, std::move(known.headers), std::move(*body), everybody_.self());
-    co_await inside_.serve(inside, std::move(who));
+    co_await inside_.serve(inside, std::move(who), std::move(known.claim.said_by));
 }
 
 } // namespace sluice::front

@@ -22,7 +22,8 @@ namespace sluice::front {
 struct behind_door {
     // The principal with that id, null = unknown.
     std::function<policy::caller(std::string_view)> who_is;
-    std::function<aio::task<>(net::exchange&, policy::caller)> serve;
+    // `said_by`: see peer_claim.
+    std::function<aio::task<>(net::exchange&, policy::caller, std::string said_by)> serve;
     // Room for a body; null when there is none (503).
     std::function<std::shared_ptr<sys::budget::share>(const net::request_head&)> make_room;
 };

@@ -86,6 +86,7 @@ net::fields sign_request(
     add("to", std::move(claim.to));
     add("principal", std::move(claim.principal));
     add("digest", std::move(claim.digest));
+    add("said-by", std::move(claim.said_by));
     add("time", std::to_string(sys::wall_ms()));
     add("nonce", sys::random_id());
     std::vector<std::string> all(names.begin(), names.end());
@@ -143,14 +144,15 @@ verify_request(const sys::sealer& seals, const net::request_head& head, nonce_me
     for (auto name : base::split(*names, ','))
         known.insert(base::lower(name));
     bool claims_signed = true;
-    for (auto what : {"from", "to", "principal", "digest", "time", "nonce"})
+    for (auto what : {"from", "to", "principal", "digest", "said-by", "time", "nonce"})
         claims_signed = claims_signed && known.count(std::string(mark) + what) == 1 &&
                         headers.count(std::string(mark) + what) == 1;
     out.claim = {
         text_at(headers, "from"),
         text_at(headers, "to"),
         text_at(headers, "principal"),
-        text_at(headers, "digest")
+        text_at(headers, "digest"),
+        text_at(headers, "said-by")
     };
     if (!seals.is_signed(sys::purpose::peer, text, *signature) || !claims_signed ||
         !is_whole(out.claim)) {

@@ -22,8 +22,9 @@ namespace sluice::front {
 struct peer_claim {
     std::string from; // replica ids
     std::string to;
-    std::string principal; // policy::principal::id
-    std::string digest;    // SHA-256 of the body, hex
+    std::string principal;    // policy::principal::id
+    std::string digest;       // SHA-256 of the body, hex
+    std::string said_by = {}; // the server whose message the body is; empty = the host's
 };
 
 // The headers to send: those of `carried`, and the claim with its signature.

@@ -94,6 +94,7 @@ peers::exchange_with(gateway::replica whom, net::request_head head, hop what, bo
     claim.to = whom.id;
     claim.principal = std::move(what.principal);
     claim.digest = base::hex(sys::sha256(what.body));
+    claim.said_by = std::move(what.said_by);
     net::client_request request;
     request.headers =
         sign_request(seals_, head.method, head.target, head.headers, std::move(claim));
@@ -172,12 +173,8 @@ aio::task<> peers::pipe_stream(net::exchange& http, shared_response from, net::r
     [[maybe_unused]] auto finished = co_await http.finish();
 }
 
-aio::task<base::result<int>>
-peers::tell(std::string replica, net::request_head head, std::string principal, std::string body) {
-    gateway::replica whom{std::move(replica), {}};
-    hop what;
-    what.principal = std::move(principal);
-    what.body = std::move(body);
+aio::task<base::result<int>> peers::tell(net::request_head head, hop what) {
+    gateway::replica whom{what.replica, {}};
     bool sent = false;
     auto until = aio::clock::now() + from_.answer;
     auto answer = co_await ask(std::move(whom), std::move(head), std::move(what), &sent);
@@ -188,6 +185,23 @@ peers::tell(std::string replica, net::request_head head, std::string principal, 
     if (!got.done()) [[maybe_unused]]
         auto rest = co_await read_all(got, whole_up_to, until);
     co_return status;
+}
+
+aio::task<base::result<bool>> peers::deliver(gateway::forwarded_message what) {
+    net::request_head head;
+    head.method = "POST";
+    head.target = from_.mount_path + what.scope;
+    head.headers.add("content-type", "application/json");
+    head.headers.add("accept", "application/json, text/event-stream");
+    head.headers.add("mcp-session-id", std::move(what.session));
+    hop to;
+    to.replica = std::move(what.replica);
+    to.principal = std::move(what.principal);
+    to.body = std::move(what.bytes);
+    to.said_by = std::move(what.server);
+    auto status = co_await tell(std::move(head), std::move(to));
+    if (!status) co_return status.error();
+    co_return *status / 100 == 2 && *status != nobody_waits;
 }
 
 aio::task<> peers::tell_one(

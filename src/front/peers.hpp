@@ -27,6 +27,7 @@ namespace sluice::front {
 struct peers_settings {
     std::chrono::milliseconds answer{1'000};   // for a peer to begin its answer
     std::chrono::milliseconds silence{35'000}; // on a stream, keep-alives included
+    std::string mount_path;                    // of the others, as of this one
     std::vector<std::string> dropped_headers;  // lower case; hosts' credentials nobody there needs
 };
 
@@ -35,8 +36,9 @@ struct hop {
     std::string replica;   // an id
     std::string principal; // policy::principal::id
     std::string body;
-    bool forwarded = false; // it came from another replica: it goes no further
-    extra_headers headers;  // CORS; for refusals of ours
+    std::string said_by = {}; // see peer_claim
+    bool forwarded = false;   // it came from another replica: it goes no further
+    extra_headers headers;    // CORS; for refusals of ours
 };
 
 // What a replica says of an answer to no open question of its own; else of what it took: 202.
@@ -48,7 +50,7 @@ struct told {
     bool taken = false;           // one of them had a use for it
 };
 
-class peers {
+class peers final : public gateway::courier {
 public:
     peers(
         aio::loop& loop,
@@ -63,9 +65,9 @@ public:
     aio::task<> pass_on(net::exchange& http, hop to);
     // The same request to every other live replica, at once.
     aio::task<told> tell_others(net::request_head head, std::string principal, std::string body);
-    // To one; whether it acknowledged.
-    aio::task<base::result<int>>
-    tell(std::string replica, net::request_head head, std::string principal, std::string body);
+    // To one; the status of its answer.
+    aio::task<base::result<int>> tell(net::request_head head, hop what);
+    aio::task<base::result<bool>> deliver(gateway::forwarded_message what) override;
 
     gateway::replicas& everybody() { return everybody_; }
     void use(peers_settings from) { from_ = std::move(from); }

@@ -224,6 +224,12 @@ bool gateway::is_about_ours(session::session& host, const wire::message& message
     return id && host.has_call(*id);
 }
 
+bool gateway::take_for_call(
+    session::session& host, std::string_view server, const wire::message& said
+) {
+    return links_of(in_, host).take_for_call(server, said);
+}
+
 void gateway::take(session::session& host, const wire::message& message) {
     if (message.is_response()) {
         if (!host.questions().answer(message)) in_.meters.stray_answer();

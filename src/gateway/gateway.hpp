@@ -89,6 +89,8 @@ public:
     bool waits_for(session::session& host, const wire::message& response) const;
     // It cancels a call that runs here, or answers a question that was asked here.
     bool is_about_ours(session::session& host, const wire::message& message) const;
+    // What a server said to another replica, for a call here; false when it is of none.
+    bool take_for_call(session::session& host, std::string_view server, const wire::message& said);
     // A notification or a response of the host, for this replica.
     void take(session::session& host, const wire::message& message);
 

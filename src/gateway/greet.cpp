@@ -102,12 +102,10 @@ gateway::open_session(session::identity who) {
     );
 }
 
-// A process of its own for each session cannot leave the replica that started it.
 bool gateway::lives_here_only(const catalog::scope& where) const {
     if (!in_.sessions.shared()) return false;
     return std::any_of(where.servers.begin(), where.servers.end(), [&](std::size_t s) {
-        const auto& settings = in_.names.server(s);
-        return settings.kind == upstream::transport::stdio && settings.isolation_per_session;
+        return in_.servers[s]->server->is_bound_here();
     });
 }
 

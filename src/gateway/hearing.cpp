@@ -29,10 +29,14 @@ bool hearing::may_see(const wire::message& note) const {
 void hearing::heard(const wire::message& note) {
     if (is_list_change(note)) {
         lists_.forget(server_->number);
-        of_.list_changed(note.method_text(), wire::rewrite(note, {}), nullptr);
+        of_.of_lists().tell(note.method_text(), wire::rewrite(note, {}));
         return;
     }
     if (may_see(note)) host_.tell(wire::rewrite(note, {}));
+}
+
+bool hearing::unclaimed(const wire::message& said) {
+    return of_.look_elsewhere(server_, said);
 }
 
 void hearing::reopened() {

@@ -20,6 +20,7 @@ public:
     )
         : lists_(in.lists), host_(host), of_(of), server_(server) {}
 
+    bool unclaimed(const wire::message& said) override;
     void heard(const wire::message& note) override;
     void reopened() override;
     void missed() override;

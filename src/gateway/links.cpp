@@ -78,7 +78,8 @@ aio::task<> session_links::open_for_all(shared_slot s) {
         if (s->ear) s->link->add_listener(s->ear);
         if (is_kept(*s->of) && !is_published(*s)) chores_.spawn(publish_later(s));
         s->declares = request_for(*s).capabilities != "{}";
-        bool again = is_kept(*s->of) ? s->replaces : !s->subscriptions.empty();
+        bool again = is_kept(*s->of) ? s->replaces
+                                     : notes_subscriptions(*s->of) || !s->subscriptions.empty();
         bool listens = worth_listening(*s);
         s->replaces = s->replaces && listens;
         if (listens) open_standing(s);

@@ -9,6 +9,7 @@
 #include "aio/nursery.hpp"
 #include "aio/task.hpp"
 #include "base/result.hpp"
+#include "gateway/changes.hpp"
 #include "gateway/hearing.hpp"
 #include "gateway/operation.hpp"
 #include "session/session.hpp"
@@ -29,7 +30,7 @@ using shared_link = std::shared_ptr<upstream::link>;
 class session_links : public session::attachment {
 public:
     session_links(const grounds& in, session::session& host)
-        : in_(in), host_(host), chores_(host.get_executor(), "gateway") {}
+        : in_(in), host_(host), chores_(host.get_executor(), "gateway"), changes_(host, chores_) {}
 
     // The link to that server, opened when there is none usable; many callers wait for one opening,
     // each until its own `until`, or until `call` (may be null) is cancelled: the opening goes on.
@@ -70,9 +71,13 @@ public:
     bool unsubscribed(const shared_served& server, const std::string& uri);
     bool asked_for_updates(const served& server, const std::string& uri, bool shared) const;
 
-    // Passes a list_changed on, at most one per kind per second, the last one always: now on
-    // `call`'s stream (the standing one when null), or in a while on the standing stream.
-    void list_changed(std::string method, std::string note, session::stream* call);
+    changes& of_lists() { return changes_; }
+
+    // What the upstream said to a call that does not run here goes to the replica that runs it, or
+    // is refused. False when there can be none.
+    bool look_elsewhere(const shared_served& server, const wire::message& said);
+    // What a server said to another replica, for a call here; false when it is of none.
+    bool take_for_call(std::string_view server, const wire::message& said);
 
     // After the upstream forgot the session, or the link broke: what the host had set and
     // subscribed is set and subscribed again, with one `updated` each for what may have been
@@ -108,17 +113,14 @@ private:
         bool closed = false; // nobody finds this slot any more
     };
     using shared_slot = std::shared_ptr<slot>; // also of the errands that run for it
-    struct storm {
-        aio::instant quiet_until{};
-        bool waiting = false;
-        std::string latest;
-    };
 
+    aio::task<> hand_on(shared_slot s, std::shared_ptr<const wire::message> said);
     aio::task<> open_for_all(shared_slot s);
     aio::task<base::result<shared_link>> open_one(shared_slot s);
     upstream::open_request request_for(const slot& s) const;
     // Links in the record, links_kept.cpp.
     bool is_kept(const served& server) const;
+    bool notes_subscriptions(const served& server) const;
     std::string field_of(std::string_view kind, const served& server) const;
     aio::task<base::result<shared_link>> open_kept(shared_slot s);
     aio::task<base::result<shared_link>> publish(shared_slot s, shared_link made);
@@ -153,14 +155,14 @@ private:
     aio::task<> subscribe_again(shared_slot s, bool level_too);
     static std::vector<std::string> subscribed_here(const slot& s);
     aio::task<> open_again(shared_slot s);
-    aio::task<> send_later(std::string method);
     aio::task<> leave_shared(shared_slot s);
 
     grounds in_;
     session::session& host_;
     std::map<const served*, shared_slot> slots_;
-    std::map<std::string, storm> storms_; // by method: three kinds
     aio::nursery chores_;
+    changes changes_;
+    std::size_t handing_on_ = 0;
     bool listening_ = false;
     bool closing_ = false;
 };

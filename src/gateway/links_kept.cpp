@@ -27,7 +27,12 @@ constexpr std::size_t longest_uri = 8 * 1024;
 
 bool session_links::is_kept(const served& server) const {
     return in_.sessions.shared() && !host_.who().key.empty() &&
-           server.settings().kind == upstream::transport::http;
+           server.settings().kind == upstream::transport::http && !server.server->is_bound_here();
+}
+
+// A new home of the session finds them there, too.
+bool session_links::notes_subscriptions(const served& server) const {
+    return host_.is_kept() && !is_shared(server.settings());
 }
 
 // Replicas whose configurations differ in where a server is share no session with it.
@@ -199,12 +204,12 @@ aio::task<> session_links::keep_subscription(shared_slot s, std::string uri) {
 }
 
 void session_links::unsubscribing(const shared_served& server, const std::string& uri) {
-    if (!is_kept(*server) || closing_) return;
+    if (!notes_subscriptions(*server) || closing_) return;
     chores_.spawn(host_.forget_in_record(subscription_field(*server, uri)));
 }
 
 aio::task<std::vector<std::string>> session_links::subscribed_anywhere(shared_slot s) {
-    if (!is_kept(*s->of)) co_return subscribed_here(*s);
+    if (!notes_subscriptions(*s->of)) co_return subscribed_here(*s);
     auto key = session::records::record_key(host_.who().key);
     auto record = co_await in_.sessions.kept()->store().read(std::move(key));
     if (!record || !*record) co_return subscribed_here(*s); // as far as this replica knows
@@ -225,8 +230,8 @@ void session_links::open_standing(const shared_slot& s) {
     chores_.spawn(claim_standing(s));
 }
 
-// The host listens here: what other replicas have opened for it is heard from here too, should
-// nobody hear it.
+// The host listens here: what other replicas have opened for it, or subscribed to, is heard from
+// here too, should nobody hear it.
 aio::task<> session_links::take_up_all() {
     co_await aio::keep_running_when_cancelled();
     auto record =
@@ -234,9 +239,11 @@ aio::task<> session_links::take_up_all() {
     if (!record || !*record) co_return;
     auto servers = in_.newest;
     for (const auto& server : servers) {
-        auto field = field_of("up", *server);
+        auto session = field_of("up", *server);
+        auto subscriptions = field_of("sub", *server) + ":";
         bool open = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
-            return one.first == field && !one.second.empty();
+            return (one.first == session && !one.second.empty()) ||
+                   one.first.starts_with(subscriptions);
         });
         bool wanted = open && !closing_ && in_.permit(host_.who(), *server);
         if (wanted) co_await take_up(server);

@@ -1,6 +1,7 @@
 #include "gateway/questions.hpp"
 
 #include "aio/within.hpp"
+#include "gateway/calls_elsewhere.hpp"
 #include "gateway/replicas.hpp"
 #include "mcp/client_capabilities.hpp"
 #include "mcp/errors.hpp"
@@ -18,9 +19,6 @@ constexpr auto look_every = std::chrono::seconds(1);
 // over that the call itself waits until each refusal is told.
 constexpr std::size_t most_open = 16;
 constexpr std::size_t most_jobs = 128;
-// By then a call that another replica runs is in the record, or has ended: it is written there once
-// it is a stream (front, sse_after).
-constexpr auto written_down = std::chrono::milliseconds(150);
 constexpr auto answer_limit = std::chrono::seconds(10);
 constexpr auto farewell_limit = std::chrono::seconds(2); // somebody waits for the end of the call
 
@@ -67,24 +65,15 @@ base::result<void> questions::may_be_asked(const wire::message& request) const {
 }
 
 // Of an upstream session that replicas share: whether calls of it run elsewhere, which the question
-// may be of. The record does not say at which upstream they run.
+// may be of.
 aio::task<base::result<void>> questions::belongs_here() const {
     if (!op_->host->is_kept()) co_return base::result<void>();
-    co_await aio::pause(written_down);
-    auto key = session::records::record_key(op_->host->who().key);
-    auto record = co_await op_->host->kept()->store().read(std::move(key));
-    bool elsewhere = !record || !*record;
-    if (!elsewhere) {
-        elsewhere = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
-            if (!one.first.starts_with("call:")) return false;
-            return !in_.replicas.is_me(session::session::where_it_runs(one.second).first);
-        });
-    }
-    if (!elsewhere) co_return base::result<void>();
+    auto others = co_await calls_elsewhere(in_, op_->host, in_.names.server(server_).name);
+    if (others && others->empty()) co_return base::result<void>();
     co_return base::fault(
         base::errc::invalid_params,
         "it cannot be told which call this request belongs to: other replicas of the gateway run "
-        "calls of this session; ask on the call's own stream, or name its related-task"
+        "calls of this session, too; ask on the call's own stream, or name its related-task"
     );
 }
 

@@ -104,10 +104,9 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
             co_await p.asked->take(std::move(step->message), step->presumed);
         } else if (is_list_change(step->message)) {
             in.lists.forget(in.servers[p.server]->number);
-            links_of(in, *op->host)
-                .list_changed(
-                    step->message.method_text(), wire::rewrite(step->message, {}), &op->call->out()
-                );
+            auto note = wire::rewrite(step->message, {});
+            auto& told = links_of(in, *op->host).of_lists();
+            co_await told.tell_in(op->call->shared_out(), step->message.method_text(), note);
         } else if (step->message.method_is("notifications/cancelled")) {
             if (p.asked) p.asked->withdrawn(step->message);
         } else if (p.relay_notes) {

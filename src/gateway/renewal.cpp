@@ -66,7 +66,7 @@ view view_of(const ruled& by, const policy::principal& who, std::string_view pat
 void tell_changed(const grounds& in, session::session& host, std::string_view kind) {
     auto method = "notifications/" + std::string(kind) + "/list_changed";
     auto note = "{\"jsonrpc\":\"2.0\",\"method\":\"" + method + "\"}";
-    links_of(in, host).list_changed(std::move(method), std::move(note), nullptr);
+    links_of(in, host).of_lists().tell(std::move(method), std::move(note));
 }
 
 void tell(const grounds& in, const changed& what) {

@@ -8,6 +8,7 @@
 #include "aio/nursery.hpp"
 #include "aio/task.hpp"
 #include "base/result.hpp"
+#include "gateway/courier.hpp"
 #include "gateway/settings.hpp"
 #include "state/store.hpp"
 
@@ -41,6 +42,10 @@ public:
     // Called when a lease that had run out is ours again. Before start().
     void on_regained(std::function<void()> what) { regained_ = std::move(what); }
     std::chrono::milliseconds lease() const { return from_.lease; }
+
+    // Who carries what this replica says to another; outlives this. Null where nobody does.
+    void reach_by(courier& whom) { courier_ = &whom; }
+    courier* reached_by() const { return courier_; }
 
     // Before start(): the address may be known only once the listener stands.
     void be_at(std::string address) { from_.address = std::move(address); }
@@ -89,6 +94,7 @@ private:
     aio::task<base::result<std::string>> look_up(std::string id);
 
     state::store& store_;
+    courier* courier_ = nullptr;
     peer_settings from_;
     std::string self_;
     std::string runs_;

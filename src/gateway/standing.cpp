@@ -1,9 +1,12 @@
 // The half of session_links that has to do with what upstreams say outside calls: listening,
 // subscriptions, and coming back to an upstream that forgot or lost the session.
 #include "aio/within.hpp"
+#include "gateway/calls_elsewhere.hpp"
 #include "gateway/links.hpp"
 #include "mcp/errors.hpp"
 #include "mcp/log_level.hpp"
+#include "upstream/handshake.hpp"
+#include "upstream/related_task.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +16,7 @@ namespace sluice::gateway {
 
 namespace {
 
-constexpr auto quiet_time = std::chrono::seconds(1); // between two list_changed of one kind
+constexpr std::size_t most_handed_on = 16; // at once; what is more is refused
 constexpr auto farewell = std::chrono::seconds(2);
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr auto longest_pause = std::chrono::seconds(30);
@@ -135,7 +138,7 @@ void session_links::subscribed(const shared_served& server, const std::string& u
     auto s = slot_of(server);
     auto it = s->subscriptions.find(uri);
     // Each time: another replica may have taken it out of the record since.
-    if (done && is_kept(*server)) chores_.spawn(keep_subscription(s, uri));
+    if (done && notes_subscriptions(*server)) chores_.spawn(keep_subscription(s, uri));
     if (it == s->subscriptions.end() || it->second) return; // an earlier one stands
     if (!done) {
         s->subscriptions.erase(it);
@@ -185,32 +188,32 @@ bool session_links::asked_for_updates(const served& server, const std::string& u
     });
 }
 
-void session_links::list_changed(std::string method, std::string note, session::stream* call) {
-    if (closing_) return;
-    auto& s = storms_[method];
-    auto now = aio::clock::now();
-    if (!s.waiting && now >= s.quiet_until) {
-        s.quiet_until = now + quiet_time;
-        if (call != nullptr)
-            call->push_note(std::move(note));
-        else
-            host_.tell(std::move(note));
-        return;
-    }
-    s.latest = std::move(note);
-    if (s.waiting) return;
-    s.waiting = true;
-    chores_.spawn(send_later(std::move(method)));
+bool session_links::look_elsewhere(const shared_served& server, const wire::message& said) {
+    if (closing_ || !is_kept(*server) || handing_on_ >= most_handed_on) return false;
+    ++handing_on_;
+    chores_.spawn(hand_on(slot_of(server), std::make_shared<const wire::message>(said)));
+    return true;
 }
 
-aio::task<> session_links::send_later(std::string method) {
+aio::task<> session_links::hand_on(shared_slot s, std::shared_ptr<const wire::message> said) {
     co_await aio::keep_running_when_cancelled();
-    auto& s = storms_[method]; // never erased
-    co_await aio::pause(s.quiet_until - aio::clock::now());
-    s.waiting = false;
-    if (closing_) co_return;
-    s.quiet_until = aio::clock::now() + quiet_time;
-    host_.tell(std::move(s.latest));
+    auto link = s->link;
+    bool names_its_call = !said->is_request() || upstream::related_task(*said);
+    auto host = host_.shared_from_this();
+    auto server = s->of->settings().name;
+    bool taken =
+        co_await hand_to_call_elsewhere(in_, std::move(host), server, said, names_its_call);
+    --handing_on_;
+    if (taken || !said->is_request() || !link) co_return;
+    auto until = aio::clock::now() + farewell;
+    [[maybe_unused]] auto sent = co_await link->notify(upstream::answer_to(*said), until);
+}
+
+bool session_links::take_for_call(std::string_view server, const wire::message& said) {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const auto& one) {
+        const auto& s = *one.second;
+        return s.of->settings().name == server && s.link && s.link->take_for_call(said);
+    });
 }
 
 void session_links::set_up_again(const shared_served& server) {
@@ -248,7 +251,7 @@ aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
         // Refused or not: the host reads it again and sees.
         [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, link, std::move(what));
         if (closing_ || s->left) co_return;
-        if (is_kept(*s->of) || s->subscriptions.contains(uri)) host_.tell(updated(uri));
+        if (notes_subscriptions(*s->of) || s->subscriptions.contains(uri)) host_.tell(updated(uri));
     }
 }
 

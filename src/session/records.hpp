@@ -70,6 +70,10 @@ public:
     static std::string log_key(std::string_view key, std::string_view handle) {
         return "l:{" + std::string(key) + "}:" + std::string(handle);
     }
+    // Stands for a second after a `list_changed` was told to that session.
+    static std::string quiet_key(std::string_view key, std::string_view method) {
+        return "q:{" + std::string(key) + "}:" + std::string(method);
+    }
     // The part of an event id that names a stream, sealed, and back.
     std::string seal_handle(std::string_view key, std::string_view handle) const;
     std::optional<std::string> open_handle(std::string_view key, std::string_view sealed) const;

@@ -22,6 +22,8 @@ struct settings {
     std::size_t events_per_stream = 1'000;
     std::size_t bytes_per_stream = 1024 * 1024;
     std::chrono::milliseconds resume_window{std::chrono::minutes(10)}; // after the last event
+    // By then a call that has not been answered is a stream: the record says where it runs.
+    std::chrono::milliseconds stream_after{50};
     // How long a question waits for its host to come back to a stream that can carry it.
     std::chrono::milliseconds ask_resume_grace{30'000};
     // A final response above this is delivered but not kept for resume.

@@ -48,7 +48,10 @@ aio::task<http_server::opened> http_server::open_either(open_request request) {
         co_return std::shared_ptr<link>(std::move(session));
     }
     auto done = co_await session->open(request.until);
-    if (done) co_return std::shared_ptr<link>(std::move(session));
+    if (done) {
+        speaks_sse_ = false;
+        co_return std::shared_ptr<link>(std::move(session));
+    }
     if (!may_be_older(done.error())) co_return done.error();
     auto made = co_await open_sse(std::move(request));
     if (!made) co_return done.error(); // not older then; the first answer tells more
@@ -63,6 +66,7 @@ aio::task<http_server::opened> http_server::open_sse(open_request request) {
     streams_.push_back(session);
     auto done = co_await session->start(std::move(request));
     if (!done) co_return done.error();
+    speaks_sse_ = true;
     co_return std::shared_ptr<link>(std::move(session));
 }
 

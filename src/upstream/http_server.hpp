@@ -18,6 +18,9 @@ public:
 
     const server_settings& settings() const override { return core_->settings; }
     aio::task<base::result<std::shared_ptr<link>>> open(open_request request) override;
+    bool is_bound_here() const override {
+        return core_->settings.kind == transport::sse || speaks_sse_;
+    }
     server_status status() const override;
     aio::task<> shut_down() override;
 
@@ -30,6 +33,7 @@ private:
     std::shared_ptr<net::http_pool> pool_;
     std::vector<std::weak_ptr<sse_session>> streams_; // for shut_down
     aio::instant only_sse_until_{};                   // what the last try has shown
+    bool speaks_sse_ = false;                         // the last session that was opened does
 };
 
 } // namespace sluice::upstream

@@ -40,6 +40,7 @@ public:
     aio::task<> close() override;
     bool usable() const override { return !gone_ && !core_->stopped; }
     void add_listener(std::weak_ptr<listener> who) override { hearers_.add(std::move(who)); }
+    bool take_for_call(wire::message said) override;
     void open_standing() override;
     void take_over_standing() override;
 
@@ -77,6 +78,8 @@ private:
     void deliver_standing(wire::message message);
     void deliver_note(wire::message message);
     http_call* only_call() const;
+    bool has_calls() const;
+    bool others_take(const wire::message& message);
     http_call* asker_of(const wire::message& question) const;
     static aio::task<> post_answer(self me, std::string bytes);
 

@@ -6,6 +6,8 @@
 #include "upstream/http_session.hpp"
 #include "upstream/related_task.hpp"
 
+#include <algorithm>
+
 namespace sluice::upstream {
 
 namespace {
@@ -89,7 +91,27 @@ void http_session::deliver_standing(wire::message message) {
     }
     auto* call = message.method_is("ping") ? nullptr : asker_of(message);
     bool presumed = !related_task(message);
-    if (call == nullptr || !call->inject(message, presumed)) answer(message);
+    if (call != nullptr && call->inject(message, presumed)) return;
+    bool of_none_here = !message.method_is("ping") && (!presumed || !has_calls());
+    if (of_none_here && others_take(message)) return;
+    answer(message);
+}
+
+bool http_session::has_calls() const {
+    return std::any_of(calls_.begin(), calls_.end(), [](const http_call* call) {
+        return call->takes_questions();
+    });
+}
+
+bool http_session::others_take(const wire::message& message) {
+    bool taken = false;
+    hearers_.each([&](listener& who) { taken = taken || who.unclaimed(message); });
+    return taken;
+}
+
+bool http_session::take_for_call(wire::message said) {
+    auto* call = said.is_request() ? asker_of(said) : only_call();
+    return call != nullptr && call->inject(std::move(said));
 }
 
 // Progress goes to the call whose token it names, the end of a question to the call it was asked
@@ -104,7 +126,8 @@ void http_session::deliver_note(wire::message message) {
     }
     if (message.method_is("notifications/cancelled")) {
         auto* call = only_call();
-        bool taken = call != nullptr && call->inject(std::move(message));
+        bool taken = call != nullptr && call->inject(message);
+        if (!taken && !has_calls()) taken = others_take(message);
         if (!taken) ++core_->numbers.dropped_notes;
         return;
     }

@@ -96,6 +96,10 @@ public:
     virtual ~listener() = default;
     // A notification that belongs to no call.
     virtual void heard(const wire::message& note) = 0;
+    // A request, or the end of one, that came where all calls are heard and is of none here: other
+    // holders of the session may have its call. True when it is seen to: a request is answered
+    // then.
+    virtual bool unclaimed([[maybe_unused]] const wire::message& said) { return false; }
     // The upstream had forgotten the session and a new one stands in its place: what was subscribed
     // or set in the old one is gone.
     virtual void reopened() = 0;
@@ -133,6 +137,10 @@ public:
     // Sends one notification, or one response to a request of the upstream's (a whole JSON-RPC
     // text).
     virtual aio::task<base::result<void>> notify(std::string bytes, aio::instant until) = 0;
+
+    // What another holder of this session heard (see listener::unclaimed), for a call on this link;
+    // false when it belongs to none.
+    virtual bool take_for_call([[maybe_unused]] wire::message said) { return false; }
 
     // Tells `who` from now on, for as long as it lives. A link that several host sessions share has
     // several listeners.

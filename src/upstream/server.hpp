@@ -77,6 +77,10 @@ public:
     // errc::unreachable at once while the circuit is open.
     virtual aio::task<base::result<std::shared_ptr<link>>> open(open_request request) = 0;
 
+    // Whether a session opened with it is the host's own and yet cannot leave this process (its
+    // handle() is empty), as far as is known: a process per session, HTTP+SSE. Decision 2.
+    virtual bool is_bound_here() const = 0;
+
     virtual server_status status() const = 0;
 
     // Ends children and connections; open links become unusable. Joined when it returns.

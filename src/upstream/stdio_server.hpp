@@ -17,6 +17,7 @@ public:
 
     const server_settings& settings() const override { return core_->settings; }
     aio::task<base::result<std::shared_ptr<link>>> open(open_request request) override;
+    bool is_bound_here() const override { return core_->settings.isolation_per_session; }
     server_status status() const override;
     aio::task<> shut_down() override;
 

@@ -2,9 +2,11 @@
 and whoever listens upstream (issue 4 B)."""
 import json
 import signal
+import time
 
 import pytest
 
+from asking import STDIO
 from kit import MARK, Listener, http
 from lib.procs import wait_until
 from reloading import Reloading
@@ -159,6 +161,25 @@ def test_two_sessions_hear_their_own_and_one_replica_listens_for_each(up, cluste
         assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[n]
         assert stream.all(up) == [UPDATED % URIS[n]]
     assert len(up.listeners) == 2
+
+
+@pytest.mark.parametrize('way', ['a process of each replica', 'calls'])
+def test_a_storm_of_changes_is_one_storm_over_all_replicas(up, stdio_fakes, memory, clusters, hosts, way):
+    """At most one in a second, whichever replica hears of it; and one after the last."""
+    each = stdio_fakes('up', capabilities=LOUD).config() if way != 'calls' else http(up)
+    cluster = clusters({'up': each}, redis=memory, balanced=False, stdio=STDIO)
+    host = hosts(cluster[0].url('up')).open()
+    stream = Listener(at(host, cluster[1]))
+    told, began = 0, time.monotonic()
+    for turn in range(4):
+        for replica in cluster:
+            for part in range(3):
+                answer = at(host, replica).call('say', {'raw': [CHANGED % 'tools']})
+                told += sum('list_changed' in m for m in answer.messages())
+        sent = len(stream.seen)
+        stream.until(lambda m: 'list_changed' in m)
+        told += len(stream.seen) - sent
+        assert told <= time.monotonic() - began + 1, (told, stream.seen)
 
 
 @pytest.mark.parametrize('way', ['subscribed', 'lists'])

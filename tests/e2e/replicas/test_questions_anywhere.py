@@ -8,7 +8,7 @@ import pytest
 
 from asking import ALLOWED, BIG, ELICIT, FORM, ROOTS, SAMPLE, Asking
 from fake import rawjson
-from kit import http
+from kit import http, text_of
 from lib.procs import wait_until
 
 from cluster import at
@@ -339,21 +339,77 @@ def test_an_answer_for_a_replica_that_lost_its_lease_is_not_taken_until_it_is_th
     assert len(answers(up)) == 1
 
 
-def test_where_replicas_share_the_calls_a_question_on_the_session_s_own_stream_is_put_into_none(up, replicas):
-    """The upstream's GET stream is read by one replica; the call that asks runs at another, beside one at the first."""
-    cluster, host = replicas()
-    at(host, cluster[0]).say('echo', '{}')
+def listening_at(host, cluster, up, replica):
+    """The upstream's stream for what belongs to no call is read there."""
+    at(host, cluster[replica]).say('echo', '{}')
     up.wait_event('listening')
-    beside = Call(host, {'key': 'beside', 'seconds': 20}, tool='wait', token='1', id='80')
-    beside.until(lambda m: 'notifications/progress' in m)
-    asker = Call(at(host, cluster[1]), ask(id='"two"', via='get'), id='81')
-    assert json.loads(rawjson.get(asker.upstream_got(), 'error'))['code'] == -32602
-    assert host.cancel(80).status == 202
-    assert not [m for m in beside.texts if ELICIT in m] and given(up) == []
-    wait_until(lambda: not calls_in_record(cluster), what='no call to be left')
+
+
+@pytest.mark.parametrize('answered_at', [0, 1, 2])
+def test_a_question_on_the_session_s_own_stream_goes_to_the_only_call_wherever_it_runs(up, replicas, answered_at):
+    cluster, host = replicas()
+    listening_at(host, cluster, up, 0)
+    for n, (method, params, result) in enumerate(KINDS):
+        call = Call(at(host, cluster[1]), ask(method, params, '"q%d"' % n, via='get'), id=str(80 + n))
+        question = call.question()
+        assert rawjson.get(question, 'params') == params
+        assert reply(at(host, cluster[answered_at]), question, result).status == 202
+        assert rawjson.get(call.upstream_got(), 'result') == result
+    assert len(answers(up)) == len(KINDS) and len(up.listeners) == 1
+
+
+def test_what_was_asked_there_can_be_taken_back_there(up, replicas):
+    cluster, host = replicas()
+    listening_at(host, cluster, up, 0)
+    call = Call(at(host, cluster[1]), ask(via='get'), id='81')
+    question = call.question()
+    up.push('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}')
+    withdrawal(call, question)
+    assert reply(at(host, cluster[2]), question, BIG).status == 202
+    assert answers(up) == []
+    assert at(host, cluster[2]).cancel(81).status == 202
+
+
+def test_a_question_that_several_calls_may_have_asked_is_put_into_none(up, replicas):
+    """One runs where the upstream's GET stream is read, one elsewhere; then two elsewhere; then none."""
+    cluster, host = replicas()
+    listening_at(host, cluster, up, 0)
+    for place in (0, 2):
+        beside = Call(at(host, cluster[place]), {'key': 'beside', 'seconds': 20}, tool='wait', token='1', id='80')
+        beside.until(lambda m: 'notifications/progress' in m)
+        asker = Call(at(host, cluster[1]), ask(id='"two"', via='get'), id='81')
+        assert json.loads(rawjson.get(asker.upstream_got(), 'error'))['code'] == -32602
+        assert host.cancel(80).status == 202
+        assert not [m for m in beside.texts if ELICIT in m] and given(up) == []
+        wait_until(lambda: not calls_in_record(cluster), what='no call to be left')
+    up.push('{"jsonrpc":"2.0","id":"none","method":"roots/list"}')
+    up.wait(lambda: any('"none"' in a for a in answers(up)))
+    assert json.loads(rawjson.get(answers(up)[-1], 'error'))['code'] == -32602
     alone = Call(host, ask(id='"one"', via='get'), id='82')
     assert reply(host, alone.question(), BIG).status == 202
     assert rawjson.get(alone.upstream_got(), 'result') == BIG
+
+
+def test_calls_at_other_servers_are_not_in_doubt(up, fakes, memory, clusters, hosts):
+    other = fakes('other')
+    cluster = clusters({'up': http(up, **ALLOWED), 'other': http(other)}, redis=memory, balanced=False)
+    host = hosts(cluster[0].url(), capabilities=ABLE).open()
+    everywhere = []
+    for replica in cluster:
+        there = at(host, replica)
+        there.path, there.url = '/mcp', replica.url()
+        everywhere.append(there)
+    everywhere[0].say('up-echo', '{}')
+    up.wait_event('listening')
+    running = everywhere[2].start_call('other-slow', {'say': 'over'}, id='"slow"')
+    other.wait_event('started')
+    wait_until(lambda: calls_in_record(cluster), what='the call to be a stream')
+    for place in (0, 1):
+        call = Call(everywhere[place], ask(id='"at %d"' % place, via='get'), tool='up-quiz', id=str(70 + place))
+        assert reply(everywhere[2], call.question(), BIG).status == 202
+        assert rawjson.get(call.upstream_got(), 'result') == BIG
+    other.release()
+    assert text_of(running.answer().result()) == 'over'
 
 
 def calls_in_record(cluster):

@@ -47,13 +47,23 @@ struct crossing {
 struct house {
     house(crossing& c, handler serve, const sys::sealer& seals)
         : keys(c.keys_from), everybody(c.loop, *c.store, {}),
-          out(c.loop, c.deadlines, everybody, seals, meters, {100ms, 200ms, {"authorization"}}),
+          out(c.loop,
+              c.deadlines,
+              everybody,
+              seals,
+              meters,
+              {100ms, 200ms, "/at", {"authorization"}}),
           door(
               everybody,
               seals,
               meters,
               {[this](std::string_view id) { return keys.known_as(id); },
-               std::move(serve),
+               [this,
+                inside =
+                    std::move(serve)](net::exchange& http, policy::caller who, std::string by) {
+                   said_by = std::move(by);
+                   return inside(http, std::move(who));
+               },
                [this](const net::request_head&) { return budget.take(budget_asked); }}
           ),
           front(c.loop, c.deadlines, {}, [this](net::exchange& http) { return pass(http); }),
@@ -83,6 +93,7 @@ struct house {
     }
 
     std::string home;
+    std::string said_by; // of what came last
     std::size_t budget_asked = 1;
     sys::budget budget{100};
     sys::meters meters{0};

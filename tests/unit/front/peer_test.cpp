@@ -230,12 +230,67 @@ TEST_CASE("every other live replica hears what is told to all") {
         CHECK(said.asked == 3);
         CHECK(said.acknowledged == 2);
         CHECK(heard == std::multiset<std::string>{"b!alice", "d!alice"});
-        auto one = co_await a.out.tell(d.everybody.self(), head, alice, "?");
+        hop to;
+        to.replica = d.everybody.self();
+        to.principal = alice;
+        to.body = "?";
+        auto one = co_await a.out.tell(head, to);
         REQUIRE(one);
         CHECK(*one == 202);
         CHECK(heard.count("d?alice") == 1);
         co_await a.close();
         co_await b.close();
         co_await d.close();
+    });
+}
+
+TEST_CASE(
+    "what a server said goes to one replica with the server's name, and a host cannot claim it"
+) {
+    crossing all;
+    all.run([](crossing& c) -> aio::task<> {
+        int status = 202;
+        std::string seen;
+        auto take = [&](net::exchange& http, policy::caller) -> aio::task<> {
+            auto body = co_await http.read_body();
+            seen = http.head().target + " " + *body;
+            net::response out;
+            out.status = status;
+            [[maybe_unused]] auto sent = co_await http.respond(std::move(out));
+        };
+        house a(c, take, c.seals);
+        house b(c, take, c.seals);
+        co_await a.ready();
+        co_await b.ready();
+        auto alice = a.keys.find("sk-alice")->id;
+        auto to_b = [&] {
+            return gateway::forwarded_message{
+                b.everybody.self(), alice, "session", "/mcp/up", "up", "{}"
+            };
+        };
+        auto taken = co_await a.out.deliver(to_b());
+        REQUIRE(taken);
+        CHECK(*taken);
+        CHECK(seen == "/at/mcp/up {}");
+        CHECK(b.said_by == "up");
+        status = nobody_waits;
+        auto refused = co_await a.out.deliver(to_b());
+        REQUIRE(refused);
+        CHECK_FALSE(*refused);
+        status = 404;
+        auto unknown = co_await a.out.deliver(to_b());
+        REQUIRE(unknown);
+        CHECK_FALSE(*unknown);
+        net::client_request forged;
+        forged.method = "POST";
+        forged.target = "/mcp";
+        forged.headers.add("x-sluice-peer-said-by", "up");
+        a.home = b.everybody.self();
+        status = 200;
+        auto got = co_await ask(c, a.front.local_address(), std::move(forged));
+        CHECK(got.status == 200);
+        CHECK(b.said_by.empty());
+        co_await a.close();
+        co_await b.close();
     });
 }

@@ -182,6 +182,7 @@ public:
             std::make_shared<fake_link>(ex_, notes, info_, plays_);
         co_return made;
     }
+    bool is_bound_here() const override { return false; }
     upstream::server_status status() const override { return {}; }
     aio::task<> shut_down() override { co_return; }
 
