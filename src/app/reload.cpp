@@ -5,12 +5,11 @@
 #include "app/config.hpp"
 #include "app/config_checks.hpp"
 #include "app/runtime.hpp"
+#include "sys/file_mark.hpp"
 #include "sys/log.hpp"
 
 #include <algorithm>
-#include <array>
 #include <exception>
-#include <sys/stat.h>
 
 namespace sluice::app {
 
@@ -22,24 +21,6 @@ constexpr auto others_looked_at = std::chrono::milliseconds(200);
 // How long a reload of one replica after another may take: a ConfigMap reaches the pods within the
 // kubelet's period and the age of its cache, a minute each.
 constexpr auto longest_roll = std::chrono::minutes(3);
-
-// Which file stands at the path, and since when. Links are followed: a ConfigMap of Kubernetes
-// changes by one that is replaced.
-using file_mark = std::array<std::int64_t, 7>;
-
-file_mark mark_of(const std::string& file) {
-    struct stat at{};
-    if (::stat(file.c_str(), &at) != 0) return {};
-    return {
-        static_cast<std::int64_t>(at.st_dev),
-        static_cast<std::int64_t>(at.st_ino),
-        static_cast<std::int64_t>(at.st_size),
-        at.st_mtim.tv_sec,
-        at.st_mtim.tv_nsec,
-        at.st_ctim.tv_sec,
-        at.st_ctim.tv_nsec
-    };
-}
 
 void log_problem(const problem& one) {
     auto text = render({one});
@@ -238,12 +219,12 @@ std::vector<gateway::shared_served> runtime::forget_old() {
 // A file that is being written is left alone until it has rested for one look.
 aio::task<> runtime::watch_file() {
     co_await aio::keep_running_when_cancelled();
-    auto loaded = mark_of(file_);
+    auto loaded = sys::file_mark(file_);
     auto last = loaded;
     while (!chores_.stopping()) {
         co_await aio::pause(look_every);
         if (chores_.stopping()) break;
-        auto now = mark_of(file_);
+        auto now = sys::file_mark(file_);
         bool rests = now == std::exchange(last, now);
         if (!rests || now == loaded) continue;
         loaded = now;

@@ -51,6 +51,15 @@ private:
     base::result<void> start_guard(const settings& from);
     std::shared_ptr<generation> make_generation(settings from);
     std::vector<gateway::shared_served> servers_for(const upstream::settings& from);
+    void listen_to_store();
+    std::unique_ptr<state::store> make_store();
+    // "" when requests can be served, else why not.
+    std::string why_unready();
+    aio::task<> measure_lag();
+    // listening.cpp
+    base::result<void> listen();
+    base::result<void> listen_to_peers();
+    void note_refusals(net::http_server& at, std::string_view listener);
     aio::task<> serve_host(net::exchange& http);
     aio::task<> serve_peer(net::exchange& http, policy::caller who, std::string said_by);
     // reload.cpp
@@ -66,17 +75,9 @@ private:
     aio::task<> watch_file();
     aio::task<> close_old();
     std::vector<gateway::shared_served> forget_old();
-    base::result<void> listen();
-    void note_refusals(net::http_server& at, std::string_view listener);
-    base::result<void> listen_to_peers();
-    void listen_to_store();
     // shared_salt.cpp
     aio::task<> share_salt();
     void adopt_salt(std::string newest);
-    std::unique_ptr<state::store> make_store();
-    // "" when requests can be served, else why not.
-    std::string why_unready();
-    aio::task<> measure_lag();
 
     aio::loop& loop_;
     settings settings_; // of what the process has once

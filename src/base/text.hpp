@@ -21,6 +21,9 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::string clip(std::string_view text, std::size_t limit = 200);
 
 std::string hex(std::string_view bytes);
+int hex_digit(char c); // its value; -1 when it is none
+// %XX as in a URL; nullopt when malformed.
+std::optional<std::string> percent_decode(std::string_view text);
 std::string base64(std::string_view bytes);    // RFC 4648 §4, padded
 std::string base64url(std::string_view bytes); // RFC 4648 §5, no padding
 // Canonical input only: no padding, no stray bits, nothing outside the alphabet.

@@ -1,6 +1,7 @@
 #include "mcp/output_schema.hpp"
 
 #include "base/text.hpp"
+#include "mcp/schema_place.hpp"
 #include "mcp/schema_plan.hpp"
 #include "wire/json.hpp"
 
@@ -42,40 +43,6 @@ bool is_annotation(std::string_view key) {
 
 bool is(std::string_view value, wire::kind kind) {
     return wire::kind_of(value) == kind;
-}
-
-std::optional<std::string> unpercent(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out += text[i];
-            continue;
-        }
-        auto digit = [](char c) -> int {
-            if (c >= '0' && c <= '9') return c - '0';
-            if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-            if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-            return -1;
-        };
-        if (text.size() - i < 3 || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0)
-            return std::nullopt;
-        out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-        i += 2;
-    }
-    return out;
-}
-
-std::string unescape_pointer(std::string_view part) {
-    std::string out;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-        bool escaped = part[i] == '~' && i + 1 < part.size();
-        if (escaped && (part[i + 1] == '0' || part[i + 1] == '1')) {
-            out += part[++i] == '0' ? '~' : '/';
-        } else {
-            out += part[i];
-        }
-    }
-    return out;
 }
 
 // Reads schemas from a queue, not by recursion: chains of $ref may be long.
@@ -299,44 +266,16 @@ private:
         return plain.has_value();
     }
 
-    // "#" and "#/…" only: nothing is fetched, and an anchor may mean what we cannot see.
     std::optional<node_index> follow(std::string_view v) {
         if (!is(v, wire::kind::string) || ++refs_ > most_refs) return std::nullopt;
         auto ref = wire::unescape(v);
         auto known = refs_known_.find(ref);
         if (known != refs_known_.end()) return known->second;
-        if (!ref.starts_with('#')) return std::nullopt;
-        auto pointer = unpercent(std::string_view(ref).substr(1));
-        if (!pointer || (!pointer->empty() && pointer->front() != '/')) return std::nullopt;
-        auto place = resolve(*pointer);
+        auto place = place_of(ref, whole_);
         if (!place) return std::nullopt;
         auto index = node_for(*place);
         refs_known_.emplace(std::move(ref), index);
         return index;
-    }
-
-    std::optional<std::string_view> resolve(std::string_view pointer) const {
-        std::optional<std::string_view> at = whole_;
-        if (pointer.empty()) return at;
-        for (auto part : base::split(pointer.substr(1), '/')) {
-            bool inner = at->data() != whole_.data();
-            // An $id on the way gives what is below it an address of its own.
-            if (inner && wire::object_view(*at).find("$id")) return std::nullopt;
-            at = step(*at, unescape_pointer(part));
-            if (!at) return std::nullopt;
-        }
-        return at;
-    }
-
-    static std::optional<std::string_view> step(std::string_view at, const std::string& part) {
-        if (is(at, wire::kind::object)) return wire::object_view(at).find(part);
-        auto wanted = base::parse_unsigned(part);
-        if (!is(at, wire::kind::array) || !wanted) return std::nullopt;
-        std::size_t index = 0;
-        for (auto each : wire::array_view(at)) {
-            if (index++ == *wanted) return each;
-        }
-        return std::nullopt;
     }
 
     std::string_view whole_;

@@ -1,5 +1,7 @@
 #include "net/chunks.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 
 namespace sluice::net {
@@ -10,13 +12,6 @@ namespace {
 constexpr std::uint32_t max_size_line = 1024;
 constexpr std::uint32_t max_trailers = 16 * 1024;
 constexpr std::uint64_t max_chunk = std::uint64_t{1} << 48;
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 bool is_control(char c) {
     auto u = static_cast<unsigned char>(c);
@@ -85,7 +80,7 @@ void chunk_decoder::on_size(char c) {
         return;
     }
     if (at_ == place::size) {
-        int digit = hex_digit(c);
+        int digit = base::hex_digit(c);
         if (digit >= 0) {
             left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
             if (left_ > max_chunk) at_ = place::failed;

@@ -20,8 +20,25 @@ base::fault too_late() {
 } // namespace
 
 client_link::client_link(aio::loop& loop, aio::deadlines& deadlines, http_pool::counters& counters)
-    : socket_(loop.get_executor()), deadlines_(deadlines),
-      guard_(deadlines.arm(aio::never, [this] { cancel(); })), counters_(counters) {}
+    : socket_(loop.get_executor()), deadlines_(deadlines), guard_(cutting_off(aio::never)),
+      counters_(counters) {}
+
+aio::deadlines::guard client_link::cutting_off(aio::instant at) {
+    return deadlines_.arm(at, [this] {
+        late_ = true;
+        cancel();
+    });
+}
+
+void client_link::begin_until(aio::instant at) {
+    late_ = false;
+    guard_.move_to(at);
+}
+
+void client_link::set_deadline(aio::instant at) {
+    if (at == aio::never) late_ = false;
+    guard_.move_to(at);
+}
 
 void client_link::cancel() {
     aio::error_code ignored;
@@ -36,7 +53,7 @@ base::fault client_link::why() const {
     if (error_ != asio::error::operation_aborted) {
         return {base::errc::closed, "the connection was lost: " + error_.message()};
     }
-    if (guard_.fired()) return {base::errc::timeout, "no answer in time"};
+    if (late_) return {base::errc::timeout, "no answer in time"};
     return {base::errc::cancelled, "cancelled"};
 }
 
@@ -55,7 +72,8 @@ client_link::look_up(const url& origin, std::weak_ptr<lookup>& shared, aio::inst
     int fd = asked->watch();
     if (fd < 0) co_return base::fault(base::errc::unreachable, "out of descriptors");
     asio::posix::basic_stream_descriptor<aio::executor> answered(socket_.get_executor(), fd);
-    guard_ = deadlines_.arm(until, [&answered] {
+    guard_ = deadlines_.arm(until, [this, &answered] {
+        late_ = true;
         aio::error_code ignored;
         answered.cancel(ignored);
     });
@@ -63,7 +81,8 @@ client_link::look_up(const url& origin, std::weak_ptr<lookup>& shared, aio::inst
     error_ = std::get<0>(got);
     base::fault failure;
     if (error_) failure = why();
-    guard_ = deadlines_.arm(aio::never, [this] { cancel(); });
+    late_ = false;
+    guard_ = cutting_off(aio::never);
     if (error_) co_return failure;
     shared.reset(); // the next one asks anew
     co_return asked->answer();
@@ -76,7 +95,7 @@ aio::task<base::result<void>> client_link::try_address(endpoint to, aio::instant
     if (error_)
         co_return base::fault(base::errc::unreachable, "cannot open a socket: " + error_.message());
     prepare(socket_);
-    guard_.move_to(until);
+    begin_until(until);
     auto got = co_await socket_.async_connect(to, aio::nothrow);
     error_ = std::get<0>(got);
     if (!error_) co_return base::result<void>();
@@ -118,14 +137,13 @@ aio::task<base::result<void>> client_link::connect(
         auto wrapped = tls->wrap(socket_, origin.host);
         if (!wrapped) co_return wrapped.error();
         tls_ = std::move(*wrapped);
-        guard_.move_to(latest);
+        begin_until(latest);
         auto shaken = co_await tls_->handshake();
         connected = shaken.ok();
         if (!connected) last = shaken.error();
-        if (guard_.fired())
-            last = base::fault(base::errc::timeout, "the TLS handshake took too long");
+        if (late_) last = base::fault(base::errc::timeout, "the TLS handshake took too long");
     }
-    guard_.move_to(aio::never);
+    set_deadline(aio::never);
     if (connected) co_return base::result<void>();
     if (last.code == base::errc::timeout && aio::clock::now() >= until) co_return too_late();
     if (last.code == base::errc::timeout)
@@ -162,6 +180,7 @@ aio::task<base::result<void>> client_link::send(pieces what, bool& wrote) {
 }
 
 aio::task<std::size_t> client_link::read_into(std::span<char> room) {
+    late_ = false;
     io_count got;
     if (tls_) {
         got = co_await tls_->read_some(room);

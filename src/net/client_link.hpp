@@ -42,7 +42,9 @@ public:
     aio::task<std::size_t> read_into(std::span<char> room);
     read_buffer& buffer() { return in_; }
 
-    void set_deadline(aio::instant at) { guard_.move_to(at); }
+    // When what waits is cut off. It may be moved while another reads: a read that it has cut off
+    // already still says timeout.
+    void set_deadline(aio::instant at);
     bool ended_well() const { return error_ == asio::error::eof; }
     base::fault why() const; // of the last failure: timeout, cancelled or closed
     void cancel();           // every wait ends; the link is then of no use
@@ -52,6 +54,8 @@ private:
     aio::task<base::result<std::vector<asio::ip::tcp::endpoint>>>
     look_up(const url& origin, std::weak_ptr<lookup>& shared, aio::instant until);
     aio::task<base::result<void>> try_address(asio::ip::tcp::endpoint to, aio::instant until);
+    aio::deadlines::guard cutting_off(aio::instant at);
+    void begin_until(aio::instant at);
 
     tcp_socket mutable socket_;
     aio::deadlines& deadlines_;
@@ -60,6 +64,7 @@ private:
     aio::deadlines::guard guard_;
     http_pool::counters& counters_;
     aio::error_code error_;
+    bool late_ = false;              // the deadline has cut off what waited
     std::uint32_t piece_ = 4 * 1024; // how much room the next read gets
 };
 

@@ -9,13 +9,6 @@ namespace sluice::net {
 
 namespace {
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 struct reason {
     int status;
     std::string_view text;
@@ -105,21 +98,8 @@ std::string_view reason_of(int status) {
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        char c = text[i];
-        if (c == '%') {
-            if (i + 2 >= text.size()) return std::nullopt;
-            int high = hex_digit(text[i + 1]);
-            int low = hex_digit(text[i + 2]);
-            if (high < 0 || low < 0) return std::nullopt;
-            c = static_cast<char>(high * 16 + low);
-            i += 2;
-        }
-        if (c == '\0') return std::nullopt;
-        out.push_back(c);
-    }
+    auto out = base::percent_decode(text);
+    if (out && out->find('\0') != std::string::npos) return std::nullopt;
     return out;
 }
 

@@ -1,5 +1,6 @@
 #include "net/tls.hpp"
 
+#include "sys/file_mark.hpp"
 #include "sys/log.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -7,9 +8,7 @@
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
-#include <cstdint>
-#include <sys/stat.h>
-#include <vector>
+#include <array>
 
 namespace sluice::net {
 
@@ -94,28 +93,20 @@ base::result<shared_context> load(const tls_settings& settings) {
     return context;
 }
 
-// Which files stand at the paths, and since when.
-using file_marks = std::vector<std::int64_t>;
+using file_marks = std::array<sys::file_mark, 3>;
 
 file_marks marks_of(const tls_settings& settings) {
-    file_marks marks;
-    for (const auto* file : {&settings.ca_file, &settings.certificate_file, &settings.key_file}) {
-        struct stat at{};
-        bool there = !file->empty() && ::stat(file->c_str(), &at) == 0;
-        marks.push_back(there ? static_cast<std::int64_t>(at.st_ino) : 0);
-        marks.push_back(there ? static_cast<std::int64_t>(at.st_size) : 0);
-        marks.push_back(there ? at.st_mtim.tv_sec : 0);
-        marks.push_back(there ? at.st_mtim.tv_nsec : 0);
-        marks.push_back(there ? at.st_ctim.tv_sec : 0);
-        marks.push_back(there ? at.st_ctim.tv_nsec : 0);
-    }
-    return marks;
+    return {
+        sys::file_mark(settings.ca_file),
+        sys::file_mark(settings.certificate_file),
+        sys::file_mark(settings.key_file)
+    };
 }
 
 class context_of final : public tls_context {
 public:
-    context_of(tls_settings settings, file_marks marks, shared_context context)
-        : settings_(std::move(settings)), marks_(std::move(marks)), context_(std::move(context)) {}
+    context_of(tls_settings settings, const file_marks& marks, shared_context context)
+        : settings_(std::move(settings)), marks_(marks), context_(std::move(context)) {}
 
     base::result<std::unique_ptr<tls_stream>>
     wrap(tcp_socket& socket, const std::string& host) override {
@@ -132,7 +123,7 @@ private:
     void look_again() {
         auto marks = marks_of(settings_);
         if (marks == marks_) return;
-        marks_ = std::move(marks); // tried, and said, once for each change
+        marks_ = marks; // tried, and said, once for each change
         auto fresh = load(settings_);
         if (!fresh) {
             sys::log_line(sys::log_level::warn, "tls")
@@ -160,7 +151,7 @@ base::result<std::shared_ptr<tls_context>> tls_context::make(const tls_settings&
     auto context = load(settings);
     if (!context) return context.error();
     return std::shared_ptr<tls_context>(
-        std::make_shared<context_of>(settings, std::move(marks), std::move(*context))
+        std::make_shared<context_of>(settings, marks, std::move(*context))
     );
 }
 

@@ -1,5 +1,6 @@
 #include "state/redis_cluster.hpp"
 
+#include "aio/within.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -11,14 +12,10 @@ using base::result;
 namespace {
 
 constexpr int most_redirections = 5;
+constexpr auto retired_looked_at = std::chrono::milliseconds(20);
 
 aio::task<result<redis_address>> always(redis_address at) {
     co_return at;
-}
-
-aio::task<> retire(std::unique_ptr<redis_node> node) {
-    co_await aio::keep_running_when_cancelled();
-    co_await node->shut_down();
 }
 
 // "MOVED 3999 127.0.0.1:6381"
@@ -197,6 +194,14 @@ void redis_cluster::take_map(const wire::resp_reply& slots, const redis_address&
     retire_all_but(slots_);
 }
 
+// What was sent to it is answered first, as long as that may take.
+aio::task<> redis_cluster::retire(std::unique_ptr<redis_node> node) {
+    co_await aio::keep_running_when_cancelled();
+    while (node->is_asked() && !jobs_.stopping())
+        co_await aio::pause(retired_looked_at);
+    co_await node->shut_down();
+}
+
 void redis_cluster::retire_all_but(const std::vector<redis_node*>& used) {
     for (auto it = nodes_.begin(); it != nodes_.end();) {
         auto* node = it->second.get();
@@ -204,7 +209,7 @@ void redis_cluster::retire_all_but(const std::vector<redis_node*>& used) {
             ++it;
             continue;
         }
-        for (auto& command : node->take_unsent())
+        for (auto& command : node->let_go())
             homeless_.push_back(std::move(command));
         auto job = retire(std::move(it->second));
         jobs_.spawn(std::move(job));

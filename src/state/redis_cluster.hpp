@@ -31,6 +31,7 @@ private:
     aio::task<base::result<void>> refresh();
     void take_map(const wire::resp_reply& slots, const redis_address& asked);
     redis_node& node_at(const redis_address& at);
+    aio::task<> retire(std::unique_ptr<redis_node> node);
     void retire_all_but(const std::vector<redis_node*>& used);
     void place_homeless();
     std::vector<redis_address> known() const;

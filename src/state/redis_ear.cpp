@@ -4,8 +4,6 @@
 
 namespace sluice::state {
 
-using base::result;
-
 namespace {
 
 // A subscription that hears nothing is tried this often: the far end of it may be gone.
@@ -19,25 +17,10 @@ redis_ear::redis_ear(
     std::function<void(const base::fault*)> changed,
     std::function<void()> settled
 )
-    : around_(around), find_(std::move(find)), changed_(std::move(changed)),
-      settled_(std::move(settled)), work_(around.loop.get_executor()),
-      idle_(around.loop.get_executor()), writer_(around.loop.get_executor(), "state"),
-      runner_(around.loop.get_executor(), "state") {}
+    : redis_line(around, std::move(find)), changed_(std::move(changed)),
+      settled_(std::move(settled)) {}
 
 redis_ear::~redis_ear() = default;
-
-void redis_ear::start() {
-    uptime_.begin();
-    auto job = run();
-    runner_.spawn(std::move(job));
-}
-
-aio::task<> redis_ear::shut_down() {
-    runner_.stop();
-    if (link_) link_->cancel();
-    idle_.wake();
-    co_await runner_.join();
-}
 
 void redis_ear::on_word(store::hearer words, std::function<void()> gap) {
     words_ = std::move(words);
@@ -60,48 +43,14 @@ void redis_ear::unlisten(const std::string& channel) {
     work_.wake();
 }
 
-void redis_ear::now_up(bool up, const base::fault* why) {
-    if (uptime_.turn(up)) changed_(why);
-    if (!up) settled_();
+void redis_ear::stands() {
+    subscribe_all(); // in one step with being up: listen() adds to either
+    if (uptime_.turn(true)) changed_(nullptr);
 }
 
-aio::task<> redis_ear::run() {
-    co_await aio::keep_running_when_cancelled();
-    unsigned failures = 0;
-    while (!runner_.stopping()) {
-        link_ = std::make_unique<redis_link>(around_);
-        auto connected = co_await connect();
-        base::fault why;
-        if (runner_.stopping()) break;
-        if (connected) {
-            failures = 0;
-            subscribe_all(); // in one step with being up: listen() adds to either
-            now_up(true, nullptr);
-            writing_ = true;
-            auto job = write_loop();
-            writer_.spawn(std::move(job));
-            why = co_await read_loop();
-        } else {
-            why = std::move(connected.error());
-        }
-        if (!runner_.stopping()) now_up(false, &why);
-        writing_ = false;
-        link_->cancel();
-        work_.wake();
-        co_await writer_.join();
-        link_.reset();
-        auto until = aio::clock::now() + redis_backoff(failures++);
-        if (!runner_.stopping()) co_await idle_.wait(until);
-    }
-    uptime_.end();
-    link_.reset();
-}
-
-aio::task<result<void>> redis_ear::connect() {
-    auto until = aio::clock::now() + around_.settings.timeout;
-    auto at = co_await find_(until);
-    if (!at) co_return at.error();
-    co_return co_await link_->open(*at, until);
+void redis_ear::fell(const base::fault& why) {
+    if (uptime_.turn(false)) changed_(&why);
+    settled_();
 }
 
 void redis_ear::subscribe_all() {
@@ -116,21 +65,11 @@ void redis_ear::subscribe_all() {
     out_.push_back(std::move(words));
 }
 
-aio::task<> redis_ear::write_loop() {
-    co_await aio::keep_running_when_cancelled();
-    while (writing_) {
-        std::string bytes;
-        for (const auto& words : std::exchange(out_, {}))
-            bytes += encode(words);
-        if (bytes.empty()) {
-            co_await work_.wait();
-            continue;
-        }
-        auto wrote = co_await link_->write(std::move(bytes));
-        if (wrote) continue;
-        link_->cancel();
-        co_return;
-    }
+std::string redis_ear::next_bytes() {
+    std::string bytes;
+    for (const auto& words : std::exchange(out_, {}))
+        bytes += encode(words);
+    return bytes;
 }
 
 bool redis_ear::take(const wire::resp_reply& push) {
@@ -163,7 +102,7 @@ aio::task<base::fault> redis_ear::read_loop() {
         if (reply && take(*reply)) continue;
         if (reply) co_return base::fault(base::errc::protocol, "not a word of a subscription");
         bool late = reply.error().code == base::errc::timeout;
-        if (!late || runner_.stopping()) co_return std::move(reply.error());
+        if (!late || stopping()) co_return std::move(reply.error());
         if (pinged_ || unconfirmed_ > 0)
             co_return base::fault(base::errc::timeout, "the subscription does not answer");
         pinged_ = true;

@@ -1,11 +1,10 @@
-// Whether a connection that is made again and again stands, since when, how often it was lost, and
-// whether that is news for who hears of it. Internal to state.
+// Whether a connection that is made again and again stands, since when, and whether that is news
+// for who hears of it. Internal to state.
 #pragma once
 
 #include "aio/task.hpp"
 #include "state/store.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -16,8 +15,6 @@ public:
     void begin() { since_ = aio::clock::now(); }
     // It stands now, or an attempt has failed. True when that was not the last thing reported.
     bool turn(bool up) {
-        if (up && ever_up_ && !up_) ++reconnects_;
-        ever_up_ = ever_up_ || up;
         if (up != up_) since_ = aio::clock::now();
         up_ = up;
         return std::exchange(told_, up) != up;
@@ -28,14 +25,11 @@ public:
     bool is_up() const { return up_; }
     aio::instant since() const { return since_; }
     health how() const { return {up_, since_}; }
-    std::uint64_t reconnects() const { return reconnects_; }
 
 private:
     bool up_ = false;
-    bool ever_up_ = false;
     std::optional<bool> told_;
     aio::instant since_ = aio::clock::now();
-    std::uint64_t reconnects_ = 0;
 };
 
 } // namespace sluice::state

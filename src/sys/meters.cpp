@@ -77,74 +77,46 @@ struct meters::state {
 
     prometheus::Registry registry;
     std::size_t max_tools;
-    Family<Counter>& calls = prometheus::BuildCounter()
-                                 .Name("sluice_calls_total")
-                                 .Help("Operations ended, by server, method and outcome")
-                                 .Register(registry);
-    Family<Counter>& tools = prometheus::BuildCounter()
-                                 .Name("sluice_tool_calls_total")
-                                 .Help("tools/call by server and tool; beyond the bound: other")
-                                 .Register(registry);
-    Family<Histogram>& total = prometheus::BuildHistogram()
-                                   .Name("sluice_call_duration_seconds")
-                                   .Help("Whole duration of an operation")
-                                   .Register(registry);
-    Family<Histogram>& gateway = prometheus::BuildHistogram()
-                                     .Name("sluice_gateway_added_seconds")
-                                     .Help("Duration less the time spent waiting for the upstream")
-                                     .Register(registry);
-    Family<Counter>& refused_family = prometheus::BuildCounter()
-                                          .Name("sluice_requests_refused_total")
-                                          .Help("Requests refused before an operation began")
-                                          .Register(registry);
-    Family<Counter>& questions = prometheus::BuildCounter()
-                                     .Name("sluice_questions_total")
-                                     .Help("Questions of upstreams to hosts, by method and ending")
-                                     .Register(registry);
+    Family<Counter>& calls =
+        counters("sluice_calls_total", "Operations ended, by server, method and outcome");
+    Family<Counter>& tools = counters(
+        "sluice_tool_calls_total", "tools/call by server and tool; beyond the bound: other"
+    );
+    Family<Histogram>& total =
+        histograms("sluice_call_duration_seconds", "Whole duration of an operation");
+    Family<Histogram>& gateway = histograms(
+        "sluice_gateway_added_seconds", "Duration less the time spent waiting for the upstream"
+    );
+    Family<Counter>& refused_family =
+        counters("sluice_requests_refused_total", "Requests refused before an operation began");
+    Family<Counter>& questions =
+        counters("sluice_questions_total", "Questions of upstreams to hosts, by method and ending");
     Counter& cursors = single("sluice_cursors_issued_total", "Cursors of lists given to hosts");
-    Family<Counter>& cursor_refusals = prometheus::BuildCounter()
-                                           .Name("sluice_cursors_refused_total")
-                                           .Help("Cursors of lists that were refused, by reason")
-                                           .Register(registry);
-    Family<Counter>& output_checks = prometheus::BuildCounter()
-                                         .Name("sluice_output_checks_total")
-                                         .Help("Results held against outputSchema, by result")
-                                         .Register(registry);
-    Family<Counter>& page_lookups = prometheus::BuildCounter()
-                                        .Name("sluice_list_cache_total")
-                                        .Help("List pages looked for in the cache, by result")
-                                        .Register(registry);
-    Family<Counter>& peer_family = prometheus::BuildCounter()
-                                       .Name("sluice_peer_requests_total")
-                                       .Help("Requests passed on to other replicas, by outcome")
-                                       .Register(registry);
-    Family<Counter>& peer_refusals = prometheus::BuildCounter()
-                                         .Name("sluice_peer_refused_total")
-                                         .Help("Requests at peer_listen that were not believed")
-                                         .Register(registry);
-    Histogram& peer_time = prometheus::BuildHistogram()
-                               .Name("sluice_peer_request_seconds")
-                               .Help("Until another replica began to answer")
-                               .Register(registry)
-                               .Add({}, peer_buckets);
-    Family<Counter>& store_commands = prometheus::BuildCounter()
-                                          .Name("sluice_store_commands_total")
-                                          .Help("Commands to the store, by purpose and outcome")
-                                          .Register(registry);
-    Family<Histogram>& store_seconds = prometheus::BuildHistogram()
-                                           .Name("sluice_store_command_seconds")
-                                           .Help("From a command to the store's answer")
-                                           .Register(registry);
+    Family<Counter>& cursor_refusals =
+        counters("sluice_cursors_refused_total", "Cursors of lists that were refused, by reason");
+    Family<Counter>& output_checks =
+        counters("sluice_output_checks_total", "Results held against outputSchema, by result");
+    Family<Counter>& page_lookups =
+        counters("sluice_list_cache_total", "List pages looked for in the cache, by result");
+    Family<Counter>& peer_family =
+        counters("sluice_peer_requests_total", "Requests passed on to other replicas, by outcome");
+    Family<Counter>& peer_refusals =
+        counters("sluice_peer_refused_total", "Requests at peer_listen that were not believed");
+    Histogram& peer_time =
+        histograms("sluice_peer_request_seconds", "Until another replica began to answer")
+            .Add({}, peer_buckets);
+    Family<Counter>& store_commands =
+        counters("sluice_store_commands_total", "Commands to the store, by purpose and outcome");
+    Family<Histogram>& store_seconds =
+        histograms("sluice_store_command_seconds", "From a command to the store's answer");
     Counter& store_connects =
         single("sluice_store_connects_total", "Connections to the store that were made");
     Family<Gauge>& open_questions = prometheus::BuildGauge()
                                         .Name("sluice_questions_open")
                                         .Help("Questions that hosts have not answered yet")
                                         .Register(registry);
-    Family<Histogram>& question_wait = prometheus::BuildHistogram()
-                                           .Name("sluice_question_wait_seconds")
-                                           .Help("How long a question was open at its host")
-                                           .Register(registry);
+    Family<Histogram>& question_wait =
+        histograms("sluice_question_wait_seconds", "How long a question was open at its host");
     Counter& strays = single("sluice_stray_answers_total", "Answers of hosts to no open question");
     Counter& relayed = single("sluice_progress_relayed_total", "Progress notes passed to hosts");
     Counter& cancels = single("sluice_cancellations_total", "Calls cancelled by their host");
@@ -156,8 +128,12 @@ struct meters::state {
     std::map<std::string, Counter*, std::less<>> known_refusals;
     std::function<std::vector<gauge_reading>()> read;
 
-    Counter& single(const char* name, const char* help) {
-        return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+    Family<Counter>& counters(const char* name, const char* help) {
+        return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+    }
+    Counter& single(const char* name, const char* help) { return counters(name, help).Add({}); }
+    Family<Histogram>& histograms(const char* name, const char* help) {
+        return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
     }
 
     series& find(const call_sample& sample) {

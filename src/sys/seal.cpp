@@ -9,6 +9,7 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 
+#include <array>
 #include <memory>
 #include <stdexcept>
 
@@ -58,10 +59,71 @@ std::string derive(std::string_view salt, std::string info, std::size_t size) {
     return out;
 }
 
-using cipher_context = std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)>;
+// AES-256-GCM of one text, one way. The head is bound to the text and no part of it.
+class gcm {
+public:
+    enum class way : unsigned char { opens, seals };
 
-cipher_context new_context() {
-    return {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free};
+    gcm(way to, std::string_view key, std::string_view nonce, std::string_view head)
+        : context_(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free) {
+        must(
+            EVP_CipherInit_ex2(
+                context_.get(),
+                EVP_aes_256_gcm(),
+                bytes_of(key),
+                bytes_of(nonce),
+                to == way::seals ? 1 : 0,
+                nullptr
+            ),
+            "init"
+        );
+        update(nullptr, head);
+    }
+
+    std::string pass(std::string_view text) {
+        std::string out(text.size(), '\0');
+        update(bytes_of(out), text);
+        return out;
+    }
+
+    // Of what was sealed.
+    std::string tag() {
+        must(end(), "final");
+        std::string out(tag_size, '\0');
+        must(
+            EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_GCM_GET_TAG, tag_size, bytes_of(out)),
+            "tag"
+        );
+        return out;
+    }
+
+    // Whether what was opened is what was sealed with that tag. Only then is it to be used.
+    bool is_genuine(std::string tag) {
+        must(
+            EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_GCM_SET_TAG, tag_size, bytes_of(tag)),
+            "tag"
+        );
+        return end() == 1;
+    }
+
+private:
+    void update(unsigned char* to, std::string_view from) {
+        int length = 0;
+        auto size = static_cast<int>(from.size());
+        must(EVP_CipherUpdate(context_.get(), to, &length, bytes_of(from), size), "update");
+    }
+
+    int end() {
+        std::array<unsigned char, EVP_MAX_BLOCK_LENGTH> none; // nothing is padded
+        int length = 0;
+        return EVP_CipherFinal_ex(context_.get(), none.data(), &length);
+    }
+
+    std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context_;
+};
+
+std::string head_for(purpose what) {
+    return std::string(version) + "." + std::string(names.at(static_cast<std::size_t>(what)));
 }
 
 base::fault refused() {
@@ -85,44 +147,11 @@ sealer::sealer(const std::vector<base::secret>& salts) {
 
 std::string sealer::seal(purpose what, std::string_view plain) const {
     const auto& r = rings_.front();
-    auto index = static_cast<std::size_t>(what);
     auto nonce = random_bytes(nonce_size);
-    auto context = new_context();
-    std::string out(plain.size() + tag_size, '\0');
-    auto head = std::string(version) + "." + std::string(names.at(index));
-    int length = 0;
-    auto key = r.keys.at(index).reveal();
-    must(
-        EVP_EncryptInit_ex2(
-            context.get(), EVP_aes_256_gcm(), bytes_of(key), bytes_of(nonce), nullptr
-        ),
-        "init"
-    );
-    must(
-        EVP_EncryptUpdate(
-            context.get(),
-            nullptr,
-            &length,
-            bytes_of(std::string_view(head)),
-            static_cast<int>(head.size())
-        ),
-        "aad"
-    );
-    must(
-        EVP_EncryptUpdate(
-            context.get(), bytes_of(out), &length, bytes_of(plain), static_cast<int>(plain.size())
-        ),
-        "update"
-    );
-    int rest = 0;
-    must(EVP_EncryptFinal_ex(context.get(), bytes_of(out) + length, &rest), "final");
-    must(
-        EVP_CIPHER_CTX_ctrl(
-            context.get(), EVP_CTRL_GCM_GET_TAG, tag_size, bytes_of(out) + plain.size()
-        ),
-        "tag"
-    );
-    return std::string(version) + "." + r.id + "." + base::base64url(nonce + out);
+    const auto& key = r.keys.at(static_cast<std::size_t>(what));
+    gcm cipher(gcm::way::seals, key.reveal(), nonce, head_for(what));
+    auto sealed = cipher.pass(plain);
+    return std::string(version) + "." + r.id + "." + base::base64url(nonce + sealed + cipher.tag());
 }
 
 base::result<std::string> sealer::open(purpose what, std::string_view token) const {
@@ -135,43 +164,11 @@ base::result<std::string> sealer::open(purpose what, std::string_view token) con
     }
     auto raw = base::from_base64url(parts[2]);
     if (found == nullptr || !raw || raw->size() < nonce_size + tag_size) return refused();
-    auto index = static_cast<std::size_t>(what);
     auto sealed = std::string_view(*raw).substr(nonce_size, raw->size() - nonce_size - tag_size);
-    auto tag = raw->substr(raw->size() - tag_size);
-    auto head = std::string(version) + "." + std::string(names.at(index));
-    auto key = found->keys.at(index).reveal();
-    auto context = new_context();
-    std::string plain(sealed.size(), '\0');
-    int length = 0;
-    int rest = 0;
-    must(
-        EVP_DecryptInit_ex2(
-            context.get(), EVP_aes_256_gcm(), bytes_of(key), bytes_of(*raw), nullptr
-        ),
-        "init"
-    );
-    must(
-        EVP_DecryptUpdate(
-            context.get(),
-            nullptr,
-            &length,
-            bytes_of(std::string_view(head)),
-            static_cast<int>(head.size())
-        ),
-        "aad"
-    );
-    must(
-        EVP_DecryptUpdate(
-            context.get(),
-            bytes_of(plain),
-            &length,
-            bytes_of(sealed),
-            static_cast<int>(sealed.size())
-        ),
-        "update"
-    );
-    must(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, tag_size, bytes_of(tag)), "tag");
-    if (EVP_DecryptFinal_ex(context.get(), bytes_of(plain) + length, &rest) != 1) return refused();
+    const auto& key = found->keys.at(static_cast<std::size_t>(what));
+    gcm cipher(gcm::way::opens, key.reveal(), *raw, head_for(what));
+    auto plain = cipher.pass(sealed);
+    if (!cipher.is_genuine(raw->substr(raw->size() - tag_size))) return refused();
     return plain;
 }
 

@@ -12,12 +12,12 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'e2e'), str(HERE.parent / 'e
 
 from lib.gateway import Gateway                                 # noqa: E402
 from lib.procs import Process, descendants                      # noqa: E402
+from lib.redis import Redis                                     # noqa: E402
 from fake.host import Host                                      # noqa: E402
 
 from balancer import Balancer                                   # noqa: E402
 from cluster import Cluster                                     # noqa: E402
 from proxies import CONFIG, Target                              # noqa: E402
-from redisd import Redis                                        # noqa: E402
 
 CONNECTIONS = 32
 TOOLS, PAGE = 400, 20

@@ -54,11 +54,11 @@ class Upstream:
 
 
 class Asking:
-    """A call under way that asks: the question as the host saw it, then the answer and the end."""
+    """A call under way that asks: the question as the host saw it, then the answer and the end; `last` = the last
+    event id seen."""
 
     def __init__(self, host, arguments, **rest):
-        self.host = host
-        self.messages = []
+        self.host, self.messages, self.last = host, [], None
         self.answer = host.start_call('quiz', arguments, **rest).answer()
         self.texts = self.arriving()
 
@@ -67,6 +67,7 @@ class Asking:
             yield from self.answer.messages()
             return
         for event in self.answer.events():
+            self.last = event.id or self.last
             if event.text:
                 yield event.text
 

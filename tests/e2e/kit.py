@@ -1,8 +1,10 @@
 """Words the end-to-end tests share: configuration entries, members of answers, small checks."""
 import hashlib
 import json
+import itertools
 import os
 import threading
+import time
 
 from fake import rawjson
 from fake.host import Host
@@ -13,6 +15,7 @@ SANITIZED = os.environ.get('SLUICE_SANITIZED') == '1'
 DIRECT = os.environ.get('SLUICE_DIRECT') == '1'
 R1, R2, R3, R4, R5 = '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'
 OUTCOMES = 'sluice/server_outcomes'
+MARK = '{"jsonrpc":"2.0","method":"notifications/x/marker","params":{"n":%d}}'
 CLOSED_SET = {'ok', 'auth_required', 'forbidden', 'timeout', 'unreachable', 'upstream_error', 'internal'}
 
 
@@ -69,6 +72,46 @@ def message_error(answer, status=None, code=None):
     if code is not None:
         assert error['code'] == code, error
     return error
+
+
+def paged(fakes, name='up', count=7, size=3, **more):
+    """An upstream whose lists have pages."""
+    return fakes(name, tool_names=['t%d' % i for i in range(count)], prompts=['p%d' % i for i in range(count)],
+                 resources=['%s:r%d' % (name, i) for i in range(count)], templates=['%s:t%d{x}' % (name, i) for i in range(count)],
+                 page_size=size, **more)
+
+
+def page(host, method='tools/list', cursor=None, **rest):
+    return host.ask(method, {} if cursor is None else {'cursor': cursor}, **rest)
+
+
+class Listener:
+    """A host's standing stream; `last` = the last event id seen."""
+    marks = itertools.count(1)
+
+    def __init__(self, host, **rest):
+        self.host = host
+        self.answer = host.listen(**rest)
+        assert self.answer.status == 200, (self.answer.status, self.answer.body())
+        self.seen, self.last = [], None
+
+    def until(self, look, timeout=10):
+        end = time.monotonic() + timeout
+        while True:
+            event = self.answer.event(end - time.monotonic())
+            assert event is not None, 'the stream ended: %s' % self.seen
+            self.last = event.id or self.last
+            if event.text:
+                self.seen.append(event.text)
+                if look(event.text):
+                    return event.text
+
+    def all(self, up):
+        """Everything that came before a marker that the upstream says now; markers of others are left out."""
+        mark = MARK % next(self.marks)
+        up.push(mark)
+        self.until(lambda m: m == mark)
+        return [m for m in self.seen if 'x/marker' not in m]
 
 
 def host(url, **options):

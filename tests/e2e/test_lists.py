@@ -3,8 +3,7 @@ import json
 
 import pytest
 
-from fake import faults
-from kit import CLOSED_SET, http, message_error, no_canary, outcomes_of, sse, text_of
+from kit import CLOSED_SET, http, message_error, no_canary, outcomes_of, sse
 
 BROKEN = {'401': 'auth_required', '403': 'forbidden', '500': 'upstream_error', '503': 'upstream_error',
           'silent': 'timeout', 'close': 'unreachable', 'badjson': 'upstream_error', 'html': 'upstream_error',

@@ -6,7 +6,7 @@ import pytest
 
 from asking import STDIO, Upstream
 from fake import rawjson
-from kit import http, message_error
+from kit import Listener, http, message_error
 from lib.procs import wait_until
 
 LOUD = {'tools': {'listChanged': True}, 'prompts': {'listChanged': True},
@@ -15,33 +15,6 @@ URIS = ['file:///a', 'file:///b']
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}'
 UPDATED = '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"%s","x":1.0}}'
 LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"%s","data":{"n":9007199254740993}}}'
-SOMETIME = 10
-
-
-class Listener:
-    """A host's standing stream."""
-
-    def __init__(self, host):
-        self.host = host
-        self.answer = host.listen()
-        assert self.answer.status == 200
-        self.seen = []
-
-    def until(self, look, timeout=SOMETIME):
-        end = time.monotonic() + timeout
-        while True:
-            event = self.answer.event(end - time.monotonic())
-            assert event is not None, 'the stream ended: %s' % self.seen
-            if event.text:
-                self.seen.append(event.text)
-                if look(event.text):
-                    return event.text
-
-    def marker(self, speak):
-        """Everything that came before a message that `speak` causes now."""
-        speak()
-        self.until(lambda m: 'marker' in m)
-        return self.seen[:-1]
 
 
 @pytest.fixture
@@ -65,10 +38,6 @@ def listening(gateways, hosts, loud):
         loud.wait_event('listening')
         return listener
     return make
-
-
-def marker(fake):
-    fake.push('{"jsonrpc":"2.0","method":"notifications/x/marker"}')
 
 
 @pytest.mark.parametrize('route', ['single', 'aggregate'])
@@ -127,7 +96,7 @@ def test_a_change_told_on_a_calls_stream_comes_once(listening, loud):
     listener = listening()
     messages = listener.host.call('say', {'raw': [CHANGED % 'tools']}).messages()
     assert messages[:-1] == [CHANGED % 'tools']
-    assert not listener.marker(lambda: marker(loud))
+    assert not listener.all(loud)
 
 
 def test_without_a_listening_host_no_stream_is_opened(gateways, hosts, loud):
@@ -146,7 +115,7 @@ def test_an_update_of_what_was_subscribed_reaches_its_host(listening, loud, rout
     assert listener.host.ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'
     assert loud.wait_event('unsubscribed', uri=URIS[0])
     loud.push(UPDATED % URIS[0])
-    assert listener.marker(lambda: marker(loud)) == [UPDATED % URIS[0]]     # the one from before
+    assert listener.all(loud) == [UPDATED % URIS[0]]     # the one from before
 
 
 def test_an_update_waits_for_a_host_that_listens_later(gateways, hosts, loud):
@@ -199,7 +168,7 @@ def test_after_a_stream_that_cannot_be_resumed_every_subscription_is_told_that_i
     assert sorted(json.loads(m)['params']['uri'] for m in listener.seen) == URIS
     loud.wait(lambda: len(loud.event_list('listening')) == 2)
     assert len(loud.event_list('subscribed')) == 2
-    assert len(listener.marker(lambda: marker(loud))) == 2      # one each
+    assert len(listener.all(loud)) == 2      # one each
 
 
 def test_a_process_that_died_is_subscribed_again(gateways, hosts, stdio_fakes):
@@ -237,7 +206,7 @@ def test_log_messages_are_never_more_than_the_host_asked(listening, loud, wanted
     said = ['debug', 'info', 'warning', 'error']
     for level in said:
         loud.push(LOG % level)
-    seen = listener.marker(lambda: marker(loud))
+    seen = listener.all(loud)
     assert seen == [LOG % level for level in (said if levels is None else levels)]
 
 

@@ -7,18 +7,12 @@ import json
 
 import pytest
 
-from kit import http, key, message_error, outcomes_of
+from kit import http, key, message_error, outcomes_of, page, paged
 
 SALT = ['a salt of the tests']
 OLD, NEW = 'an older salt of the tests', 'a newer salt of the tests'
 LISTS = {'tools/list': ('tools', 'name'), 'prompts/list': ('prompts', 'name'), 'resources/list': ('resources', 'uri'),
          'resources/templates/list': ('resourceTemplates', 'uriTemplate')}
-
-
-def paged(fakes, name, count, size, **more):
-    return fakes(name, tool_names=['t%d' % i for i in range(count)], prompts=['p%d' % i for i in range(count)],
-                 resources=['%s:r%d' % (name, i) for i in range(count)], templates=['%s:t%d{x}' % (name, i) for i in range(count)],
-                 page_size=size, **more)
 
 
 @pytest.fixture
@@ -34,10 +28,6 @@ def gateway(gateways, up):
 @pytest.fixture
 def url(gateway):
     return gateway.server_url('up')
-
-
-def page(host, method='tools/list', cursor=None, **rest):
-    return host.ask(method, {} if cursor is None else {'cursor': cursor}, **rest)
 
 
 def pages(host, method='tools/list'):

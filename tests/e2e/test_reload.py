@@ -21,10 +21,6 @@ def reloading(gateways):
     return lambda servers, **top: Reloading(gateways(servers, **top), servers, top)
 
 
-def names(host):
-    return [t['name'] for t in json.loads(host.ask('tools/list').result())['tools']]
-
-
 def heard(stream, methods, timeout=SOMETIME):
     """Reads a standing stream until each of the notifications has come."""
     left = set(methods)
@@ -47,7 +43,7 @@ def test_a_server_is_added_and_open_sessions_are_told(fakes, reloading, hosts):
     stream = host.listen()
     r.hup(mcp_servers={'a': http(a), 'b': http(b)})
     heard(stream, CHANGED)
-    assert names(host) == ['a-whoami', 'b-whoami']
+    assert host.tools() == ['a-whoami', 'b-whoami']
     assert host.say('b-whoami').startswith('b|')
     assert host.say('a-whoami') == before, 'an untouched server is the same session'
 
@@ -59,7 +55,7 @@ def test_a_server_is_removed_while_it_runs_a_call(fakes, reloading, hosts):
     wire = host.start_call('a-slow', {'say': 'to the end'}, id='7')
     started = a.wait_event('started')
     r.hup(mcp_servers={'b': http(b)})
-    assert names(host) == ['b-whoami']
+    assert host.tools() == ['b-whoami']
     message_error(host.call('a-whoami'), code=-32602)
     time.sleep(0.3)     # whatever closes too early has had its chance
     assert started['session'] not in a.deleted
@@ -99,7 +95,7 @@ def test_other_permissions_are_told_and_a_cursor_of_before_is_refused(fakes, rel
     answer = host.ask('tools/list', {'cursor': cursor})
     error = message_error(answer, code=-32602)
     assert 'list again' in error['message'] and error['data']['reason'] == 'changed'
-    assert names(host) == ['t1']
+    assert host.tools() == ['t1']
     message_error(host.call('t0'), code=-32602)
     r.hup(keys=[key('alice', ALICE, tools=['t1', 't3']), key('bob', BOB, tools=['t5'])])
     heard(others, CHANGED[:1])
@@ -175,9 +171,9 @@ def test_the_file_is_watched_by_rename_and_in_place(fakes, reloading, hosts):
     a, b = fakes('a', tool_names=['x']), fakes('b', tool_names=['y'])
     r = reloading({'a': http(a)})
     r.until(lambda: r.replace(r.text(mcp_servers={'b': http(b)})))
-    assert names(hosts(r.gateway.mcp_url).open()) == ['b-y']
+    assert hosts(r.gateway.mcp_url).open().tools() == ['b-y']
     r.until(lambda: r.gateway.config_path.write_text(r.text(mcp_servers={'a': http(a), 'b': http(b)})))
-    assert names(hosts(r.gateway.mcp_url).open()) == ['a-x', 'b-y']
+    assert hosts(r.gateway.mcp_url).open().tools() == ['a-x', 'b-y']
 
 
 def test_the_file_is_watched_through_a_link_that_is_swapped(fakes, reloading, hosts, tmp_path):
@@ -192,9 +188,9 @@ def test_the_file_is_watched_through_a_link_that_is_swapped(fakes, reloading, ho
         os.replace(tmp_path / 'new', at)
     link('1', tmp_path / '..data')
     r.until(lambda: link(tmp_path / '..data' / 'sluice.yaml', r.gateway.config_path))
-    assert names(hosts(r.gateway.mcp_url).open()) == ['a-x']
+    assert hosts(r.gateway.mcp_url).open().tools() == ['a-x']
     r.until(lambda: link('2', tmp_path / '..data'))
-    assert names(hosts(r.gateway.mcp_url).open()) == ['b-y']
+    assert hosts(r.gateway.mcp_url).open().tools() == ['b-y']
 
 
 def test_what_needs_a_new_start_is_said(fakes, reloading, hosts):
@@ -203,7 +199,7 @@ def test_what_needs_a_new_start_is_said(fakes, reloading, hosts):
     r.hup(listen='127.0.0.1:1', salt_keys=SALT, limits={'body': '1MiB'})
     said = {l['key'] for l in map(json.loads, r.gateway.log.splitlines()) if 'at the next start' in l.get('text', '')}
     assert said == {'listen', 'salt_keys', 'limits and timeouts of HTTP'}
-    assert names(hosts(r.gateway.mcp_url).open()) == ['up-x']
+    assert hosts(r.gateway.mcp_url).open().tools() == ['up-x']
 
 
 def test_a_salt_is_rotated_without_a_restart(fakes, reloading, hosts):

@@ -77,9 +77,6 @@ class Wire:
     def close(self):
         self.sock.close()
 
-    def half_close(self):
-        self.sock.shutdown(socket.SHUT_WR)
-
 
 class Event:
     def __init__(self):

@@ -13,8 +13,6 @@ import time
 
 from . import rawjson, tools
 
-REVISIONS = ('2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25')
-
 
 class Call:
     """One request being answered."""

@@ -8,7 +8,7 @@ import itertools
 import threading
 import uuid
 
-from . import rawjson, wire
+from . import wire
 from .script import Call, Script
 
 _loop = None

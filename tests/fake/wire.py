@@ -1,5 +1,4 @@
 """HTTP/1.1 as the fakes speak it: exact request bytes kept, responses written by hand."""
-import asyncio
 import dataclasses
 import json
 import time

@@ -11,7 +11,6 @@ import re
 from cpp import blank_comments_and_strings
 
 _OPEN = {"(": ")", "[": "]", "{": "}"}
-_CLOSE = {v: k for k, v in _OPEN.items()}
 
 
 def _end_of(text: str, at: int) -> int:

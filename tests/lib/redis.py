@@ -1,92 +1,105 @@
-"""A real redis-server of the tests' own on a free port, in a folder of its own.
-
-    with Redis() as store:
-        store.url, store.command('DBSIZE'), store.kill(), store.start()
-
-Durable by default (AOF, noeviction), as docs/state.md asks for; Redis(durable=False) comes back empty.
-"""
-from __future__ import annotations
-
+"""A redis-server of the test's own, as the zero-loss figures want it: AOF on, every write on disk before it
+is acknowledged, nothing evicted. It keeps its port and its data over stop(), kill() and start()."""
+import os
 import signal
 import socket
 import tempfile
 
-from .procs import Process, ProcessDied, wait_until
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from .ports import fixed_port
+from .procs import Process
 
 
 class Redis:
-    def __init__(self, *args: str, durable: bool = True):
-        self._dir = tempfile.TemporaryDirectory(prefix="sluice-redis-")
-        kept = ["--appendonly", "yes", "--appendfsync", "always"] if durable else ["--appendonly", "no"]
-        self._args = ["--save", "", *kept, "--maxmemory-policy", "noeviction", *args]
-        self.port = 0
-        self._process: Process | None = None
+    def __init__(self, **options):
+        self._dir = tempfile.TemporaryDirectory(prefix='sluice-redis-')
+        self.port = fixed_port()
+        self.options = {'appendonly': 'yes', 'appendfsync': 'always', 'save': '', 'maxmemory-policy': 'noeviction', **options}
+        self.process = None
         self.start()
 
     @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+    def url(self):
+        return 'redis://127.0.0.1:%d/0' % self.port
 
-    def start(self) -> None:
-        """Again on the same port once it has one."""
-        for _ in range(5):
-            port = self.port or free_port()
-            self._process = Process(["redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", self._dir.name,
-                                     *self._args], name="redis")
-            try:
-                self._process.wait_line("Ready to accept connections")
-                self.port = port
-                return
-            except ProcessDied:   # somebody took the port first
-                self._process.stop()
-                if self.port:
-                    raise
-        raise AssertionError("redis-server does not start")
+    @property
+    def up(self):
+        return self.process is not None
 
-    def kill(self) -> None:
-        """At once, as a power cut would."""
-        if self._process:
-            self._process.signal(signal.SIGKILL)
-            self._process.stop()
-            self._process = None
-
-    def freeze(self) -> None:
-        """Connections stay, nothing is answered."""
-        self._process.signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self._process.signal(signal.SIGCONT)
-
-    def command(self, *words: object) -> str:
-        """One command on a connection of its own; the raw reply."""
-        parts = [str(word).encode() for word in words]
-        body = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
-        with socket.create_connection(("127.0.0.1", self.port), 5) as link:
-            link.sendall(b"*%d\r\n%s" % (len(parts), body))
-            link.shutdown(socket.SHUT_WR)
-            answer = b""
-            while more := link.recv(65536):
-                answer += more
-        return answer.decode("utf-8", "replace")
-
-    def keys(self) -> list[str]:
-        return [line for line in self.command("KEYS", "*").split("\r\n") if line and line[0] not in "*$"]
-
-    def wait_connected(self, clients: int) -> None:
-        wait_until(lambda: self.command("CLIENT", "LIST").count("name=") > clients, what="connections to redis")
-
-    def stop(self) -> None:
-        self.kill()
-        self._dir.cleanup()
-
-    def __enter__(self) -> "Redis":
+    def start(self):
+        assert self.process is None
+        words = ['redis-server', '--port', self.port, '--bind', '127.0.0.1', '--dir', self._dir.name, '--daemonize', 'no']
+        for name, value in self.options.items():
+            words += ['--' + name, value]
+        self.process = Process(words, name='redis')
+        try:
+            self.process.wait_line('[Rr]eady to accept connections')
+        except BaseException:
+            self.stop()
+            raise
         return self
 
-    def __exit__(self, *_) -> None:
+    def stop(self):
+        """An orderly end; what was acknowledged is on disk."""
+        if self.process is not None:
+            self.process.stop()
+            self.process = None
+
+    def kill(self):
+        if self.process is not None:
+            self.process.signal(signal.SIGKILL)
+            self.stop()
+
+    def freeze(self):
+        """It holds its connections and answers nobody."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.process.pid, signal.SIGCONT)
+
+    def restart(self):
         self.stop()
+        return self.start()
+
+    def ask(self, *words, timeout=5):
+        """One command, its answer as bytes, ints, None and lists."""
+        with socket.create_connection(('127.0.0.1', self.port), timeout) as wire:
+            wire.settimeout(timeout)
+            parts = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+            wire.sendall(b'*%d\r\n' % len(parts) + b''.join(b'$%d\r\n%s\r\n' % (len(p), p) for p in parts))
+            return read_answer(wire.makefile('rb'))
+
+    def flush(self):
+        assert self.ask('FLUSHALL') == b'OK'
+
+    def keys(self, pattern='*'):
+        return [k.decode() for k in self.ask('KEYS', pattern)]
+
+    def close(self):
+        if self.process is not None:
+            self.thaw()
+        self.stop()
+        self._dir.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def read_answer(file):
+    line = file.readline()
+    assert line.endswith(b'\r\n'), 'redis closed the connection'
+    kind, rest = line[:1], line[1:-2]
+    if kind == b'+':
+        return rest
+    if kind == b'-':
+        raise AssertionError('redis: ' + rest.decode())
+    if kind == b':':
+        return int(rest)
+    if kind == b'$':
+        size = int(rest)
+        return None if size < 0 else file.read(size + 2)[:-2]
+    if kind == b'*':
+        return None if int(rest) < 0 else [read_answer(file) for _ in range(int(rest))]
+    raise AssertionError('redis: %r' % line)

@@ -4,9 +4,8 @@ small chunks of a stream for up to 200 ms, and npm SDK v1 loses progress that co
 import os
 import tempfile
 
+from lib.ports import fixed_port, open_port
 from lib.procs import Process, wait_until
-
-from ports import fixed_port, open_port
 
 CONFIG = '''
 global

@@ -21,9 +21,10 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent), str(HERE)]
 from lib.procs import stop_all_on_sigterm                   # noqa: E402
 from kit import http                                        # noqa: E402
 
-from chaos_hosts import PATIENCE, Ledger, Worker            # noqa: E402
+from chaos_hosts import Ledger, Worker                      # noqa: E402
 from cluster import Cluster                                 # noqa: E402
 from counted import TOOLS, Counted                          # noqa: E402
+from tally import PATIENCE                                  # noqa: E402
 
 CELLS = ('lost listings', 'lost sessions', 'duplicate executions', 'hung hosts', 'calls without result or error',
          'replicas that ended badly', 'things that did not happen')

@@ -9,13 +9,9 @@ import time
 import traceback
 
 from fake import rawjson
-from fake.host import Closed, Host
+from fake.host import Host
 
-from tally import Tally
-
-PATIENCE = 45               # seconds in which anything must have come to an end
-AGAIN = (429, 502, 503, 504)
-BROKEN = (Closed, OSError, ValueError, IndexError)      # the connection, or what was read of it
+from tally import AGAIN, BROKEN, PATIENCE, Tally
 
 
 class Ledger(Tally):
@@ -41,31 +37,8 @@ class Worker(threading.Thread):
         self.doing = 'nothing yet'
         self.since = time.monotonic()
 
-    # ---- one request, tried again for as long as that is what we are told ----------------
     def until_served(self, what, send):
-        """send() gives an answer or raises. None when the time is over (a complaint has been made)."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            try:
-                answer = send()
-            except TimeoutError:
-                self.ledger.complain('hung hosts', '%s: %s: no answer' % (self.name, what))
-                return None
-            except BROKEN:
-                self.ledger.count('connections lost')
-                time.sleep(0.1)
-                continue
-            if answer.status not in AGAIN:
-                return answer
-            self.ledger.count('told to try again (%d)' % answer.status)
-            self.drop(answer)
-            time.sleep(0.2)
-        self.ledger.complain('hung hosts', '%s: %s: not served in %d s' % (self.name, what, PATIENCE))
-        return None
-
-    @staticmethod
-    def drop(answer):
-        answer.close()
+        return self.ledger.until_served(self.name, what, send)
 
     def host(self):
         one = Host(self.url, timeout=PATIENCE)

@@ -23,22 +23,19 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent), str(HERE)]
 
 from asking import ALLOWED, CAN                             # noqa: E402
 from fake import rawjson                                    # noqa: E402
-from fake.host import Closed, Host                          # noqa: E402
+from fake.host import Host                                  # noqa: E402
 from kit import http                                        # noqa: E402
 from lib.procs import stop_all_on_sigterm                   # noqa: E402
 
 from cluster import Cluster                                 # noqa: E402
 from quizzing import Quizzing                               # noqa: E402
-from tally import Tally                                     # noqa: E402
+from tally import BROKEN, PATIENCE, Tally                   # noqa: E402
 
 CELLS = ('answers that nobody gave', 'answers that came twice', 'answers to another question', 'hung hosts',
          'calls without result or error', 'lost sessions', 'duplicate executions', 'replicas that ended badly',
          'things that did not happen')
 WANTED = ('answers that arrived', 'errors upstream', 'questions withdrawn', 'streams resumed', 'kill -9 of a replica',
           'silent people', 'answers handed over')
-PATIENCE = 45
-AGAIN = (429, 502, 503, 504)
-BROKEN = (Closed, OSError, ValueError, IndexError, AssertionError)
 ACTIONS = ('accept', 'accept', 'accept', 'decline', 'cancel', 'silent')
 
 
@@ -66,21 +63,7 @@ class Person(threading.Thread):
         return one
 
     def until_served(self, what, send):
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            try:
-                answer = send()
-            except TimeoutError:
-                break
-            except BROKEN:
-                time.sleep(0.1)
-                continue
-            if answer.status not in AGAIN:
-                return answer
-            answer.close()
-            time.sleep(0.2)
-        self.book.complain('hung hosts', '%s: %s' % (self.name, what))
-        return None
+        return self.book.until_served(self.name, what, send)
 
     def begin(self):
         self.session = None
@@ -122,7 +105,7 @@ class Person(threading.Thread):
                         return None
             except TimeoutError:
                 break
-            except BROKEN:
+            except BROKEN + (AssertionError,):
                 pass
             answer.close()
             if state['last'] is None:

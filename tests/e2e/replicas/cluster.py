@@ -2,14 +2,23 @@
 start(), as a pod behind a service would look to the balancer."""
 import signal
 
+from fake.host import Host
 from lib.gateway import Gateway
+from lib.ports import fixed_port
 from lib.procs import wait_until
+from lib.redis import Redis
 
 from balancer import Balancer
-from ports import fixed_port
-from redisd import Redis
 
 SALT = ['a salt that all replicas of the tests share']
+
+
+def at(host, replica):
+    """The same host, its next request to that replica."""
+    other = Host('http://127.0.0.1:%d%s' % (replica.port, host.path), revision=host.revision, headers=host.headers,
+                 timeout=host.timeout)
+    other.session, other.ids = host.session, host.ids
+    return other
 
 
 class Replica:

@@ -6,23 +6,22 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from lib.redis import Redis             # noqa: E402
+
 from cluster import Cluster             # noqa: E402
-from redisd import Redis                # noqa: E402
 
 
 @pytest.fixture
 def redis():
-    server = Redis()
-    yield server
-    server.close()
+    with Redis() as server:
+        yield server
 
 
 @pytest.fixture
 def memory():
     """A Redis that does not wait for its disk, for tests that never take it away."""
-    server = Redis(appendonly='no')
-    yield server
-    server.close()
+    with Redis(appendonly='no') as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """limits.sessions over replicas: each bounds what it holds itself, and copies of sessions that are idle make room."""
 import pytest
 
-from fake.host import Host
 from kit import http
 from lib.procs import wait_until
 
+from cluster import at
 from counted import Counted
 
 LIMIT = 4
@@ -14,12 +14,6 @@ LIMIT = 4
 def cluster(fakes, memory, clusters):
     up = fakes('up', kind=Counted)
     return clusters({'up': http(up)}, count=2, redis=memory, balanced=False, limits={'sessions': LIMIT})
-
-
-def at(host, replica):
-    other = Host(replica.url('up'), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
 
 
 def test_two_replicas_hold_more_sessions_than_one_and_each_serves_all(cluster, hosts):

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from kit import http, message_error
+from kit import http, message_error, page, paged
 
 from lib.procs import wait_until
 
@@ -12,19 +12,9 @@ LISTS = {'tools/list': ('tools', 'name'), 'prompts/list': ('prompts', 'name'), '
 OLD, NEW = 'an older salt of the tests', 'a newer salt of the tests'
 
 
-def paged(fakes, name='up', count=7, size=3):
-    return fakes(name, tool_names=['t%d' % i for i in range(count)], prompts=['p%d' % i for i in range(count)],
-                 resources=['%s:r%d' % (name, i) for i in range(count)], templates=['%s:t%d{x}' % (name, i) for i in range(count)],
-                 page_size=size)
-
-
 @pytest.fixture
 def up(fakes):
     return paged(fakes)
-
-
-def page(host, method='tools/list', cursor=None, **rest):
-    return host.ask(method, {} if cursor is None else {'cursor': cursor}, **rest)
 
 
 def cursor_of(host, method='tools/list', cursor=None):

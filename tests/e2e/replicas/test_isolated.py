@@ -7,11 +7,12 @@ import pytest
 
 from asking import ALLOWED, BIG, CAN, FORM, STDIO, Asking
 from fake import rawjson, tools
-from fake.host import Host
 from kit import http, progress_notes, text_of
 from lib.procs import alive, wait_until
 from reloading import Reloading
 from stalling import Stall
+
+from cluster import at
 
 
 @pytest.fixture
@@ -26,12 +27,6 @@ def replicas(child, memory, clusters, hosts):
         cluster = clusters({'up': child.config(**ALLOWED)}, redis=memory, stdio=STDIO, balanced=False, **top)
         return cluster, hosts(cluster[0].url('up'), capabilities=CAN).open()
     return make
-
-
-def at(host, replica, names=('up',)):
-    other = Host(replica.url(*names), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
 
 
 def test_one_process_serves_the_session_from_everywhere(child, replicas):
@@ -128,7 +123,7 @@ def test_a_session_that_gains_a_process_by_a_reload_has_a_home_from_its_first_us
     web = fakes('web')
     cluster = clusters({'web': http(web)}, redis=memory, stdio=STDIO, balanced=False)
     host = hosts(cluster[0].url(), capabilities=CAN, timeout=20).open()
-    everywhere = [at(host, replica, ()) for replica in cluster]
+    everywhere = [at(host, replica) for replica in cluster]
     session = {there.say('web-whoami') for there in everywhere}
     assert len(session) == 1
     running = everywhere[2].start_call('web-slow', {'say': 'to the end'}, id='"running"')

@@ -1,10 +1,10 @@
 """Upstream sessions of one host session over replicas, when the store was away while they were opened."""
 import pytest
 
-from fake.host import Host
 from kit import http
 from lib.procs import wait_until
 
+from cluster import at
 from counted import Counted
 
 
@@ -26,12 +26,6 @@ def pair(up, redis, clusters, hosts):
     for replica in cluster:
         wait_until(lambda: replica.metric('sluice_store_up') == 0, 10, 'the store to be missed')
     return cluster, both
-
-
-def at(host, replica):
-    other = Host(replica.url(), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
 
 
 def bring_back(redis, cluster):

@@ -7,19 +7,18 @@ import time
 
 import pytest
 
-from fake import rawjson
-from fake.host import Host
 from asking import STDIO
-from kit import http
+from kit import MARK, Listener, http
 from lib.procs import wait_until
 from reloading import Reloading
+
+from cluster import at
 
 LOUD = {'tools': {'listChanged': True}, 'resources': {'subscribe': True, 'listChanged': True}, 'logging': {}}
 URIS = ['file:///a', 'file:///b']
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}'
 UPDATED = '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"%s","x":1.0}}'
 LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"%s","data":{"n":9007199254740993}}}'
-MARK = '{"jsonrpc":"2.0","method":"notifications/x/marker","params":{"n":%d}}'
 
 
 @pytest.fixture
@@ -32,46 +31,11 @@ def cluster(up, memory, clusters):
     return clusters({'up': http(up)}, redis=memory, balanced=False)
 
 
-def at(host, replica, names=('up',)):
-    """The same host, its next request to that replica."""
-    other = Host(replica.url(*names), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
-
-
-class Listener:
-    """The host's GET stream at one replica."""
-
-    def __init__(self, host, replica, up, **rest):
-        self.answer = at(host, replica).listen(**rest)
-        assert self.answer.status == 200, (self.answer.status, self.answer.body())
-        self.up, self.seen, self.marks, self.last = up, [], 0, None
-
-    def until(self, look, timeout=10):
-        end = time.monotonic() + timeout
-        while True:
-            event = self.answer.event(end - time.monotonic())
-            assert event is not None, 'the stream ended: %s' % self.seen
-            self.last = event.id or self.last
-            if event.text:
-                self.seen.append(event.text)
-                if look(event.text):
-                    return event.text
-
-    def all(self):
-        """Everything that came before a marker that the upstream says now."""
-        self.marks += 1
-        mark = MARK % self.marks
-        self.up.push(mark)
-        self.until(lambda m: m == mark)
-        return [m for m in self.seen if 'x/marker' not in m]
-
-
 def free_place(host, replica, up):
     """A stream there, once the one before is known to have gone."""
     def look():
         try:
-            return Listener(host, replica, up)
+            return Listener(at(host, replica))
         except AssertionError:
             return None
     return wait_until(look, what='the place of the stream to be free')
@@ -88,11 +52,11 @@ def test_a_change_of_lists_comes_once_wherever_the_host_listens(up, cluster, hos
     host = hosts(cluster[0].url('up')).open()
     for replica in cluster:
         at(host, replica).tools()
-    stream = Listener(host, cluster[where], up)
+    stream = Listener(at(host, cluster[where]))
     listened(up)
     up.push(CHANGED % 'tools')
     stream.until(lambda m: 'list_changed' in m)
-    assert stream.all() == [CHANGED % 'tools']
+    assert stream.all(up) == [CHANGED % 'tools']
     assert len(up.listeners) == 1
 
 
@@ -100,10 +64,10 @@ def test_an_update_of_what_another_replica_subscribed_comes_once(up, cluster, ho
     host = hosts(cluster[0].url('up')).open()
     assert at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result() == '{}'
     listened(up)
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     up.push(UPDATED % URIS[0])
     assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
-    assert stream.all() == [UPDATED % URIS[0]]
+    assert stream.all(up) == [UPDATED % URIS[0]]
     assert at(host, cluster[2]).ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'
     assert [e['uri'] for e in up.event_list('unsubscribed')] == [URIS[0]]
     assert len(up.listeners) == 1 and len(up.live) == 1
@@ -114,7 +78,7 @@ def test_what_is_said_while_nobody_listens_waits_and_is_read_anywhere(up, cluste
     at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
     listened(up)
     up.push(UPDATED % URIS[0])
-    first = Listener(host, cluster[1], up)
+    first = Listener(at(host, cluster[1]))
     assert first.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
     first.answer.close()
     assert free_place(host, cluster[2], up)
@@ -122,7 +86,7 @@ def test_what_is_said_while_nobody_listens_waits_and_is_read_anywhere(up, cluste
 
 def test_two_streams_of_one_session_are_refused_wherever_they_are(up, cluster, hosts):
     host = hosts(cluster[0].url('up')).open()
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     for replica in cluster:
         assert at(host, replica).listen().status == 409
     stream.answer.close()
@@ -133,7 +97,7 @@ def test_a_stream_is_gone_on_with_at_another_replica_and_nothing_comes_twice(up,
     host = hosts(cluster[0].url('up')).open()
     at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
     listened(up)
-    stream, got = Listener(host, cluster[1], up), []
+    stream, got = Listener(at(host, cluster[1])), []
     for turn in range(6):
         text = UPDATED % ('%s/%d' % (URIS[0], turn))
         up.push(text)
@@ -142,7 +106,7 @@ def test_a_stream_is_gone_on_with_at_another_replica_and_nothing_comes_twice(up,
         last, was = stream.last, stream
         was.answer.close()
         up.push(UPDATED % ('%s/between/%d' % (URIS[0], turn)))
-        stream = Listener(host, cluster[turn % 3], up, last=last)
+        stream = Listener(at(host, cluster[turn % 3]), last=last)
         assert stream.until(lambda m: 'updated' in m) == UPDATED % ('%s/between/%d' % (URIS[0], turn))
 
 
@@ -151,11 +115,11 @@ def test_a_stream_that_is_gone_on_with_at_its_own_replica_keeps_the_place(up, cl
     host = hosts(cluster[0].url('up')).open()
     at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
     listened(up)
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     for turn in range(3):
         up.push(UPDATED % URIS[0])
         stream.until(lambda m: 'updated' in m)
-        stream = Listener(host, cluster[1], up, last=stream.last)
+        stream = Listener(at(host, cluster[1]), last=stream.last)
         up.push(UPDATED % URIS[0])
         stream.until(lambda m: 'updated' in m)
         for replica in cluster:
@@ -167,11 +131,11 @@ def test_the_level_that_was_set_at_one_replica_is_kept_at_all(up, cluster, hosts
     for replica in cluster:
         at(host, replica).say('echo')
     assert at(host, cluster[0]).ask('logging/setLevel', {'level': 'warning'}).result() == '{}'
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     listened(up)
     for level in ('debug', 'warning', 'info', 'error'):
         up.push(LOG % level)
-    assert stream.all() == [LOG % 'warning', LOG % 'error']
+    assert stream.all(up) == [LOG % 'warning', LOG % 'error']
     # In calls as well, at each of them.
     for replica in cluster:
         raw = [LOG % 'debug', LOG % 'warning']
@@ -189,14 +153,14 @@ def test_two_sessions_hear_their_own_and_one_replica_listens_for_each(up, cluste
         for replica in cluster:
             at(host, replica).say('echo')
         at(host, cluster[2]).ask('resources/subscribe', {'uri': URIS[n]}).result()
-    streams = [Listener(host, cluster[1 - n], up) for n, host in enumerate(pair)]
+    streams = [Listener(at(host, cluster[1 - n])) for n, host in enumerate(pair)]
     up.wait(lambda: len(up.listeners) == 2)
     own = [e['session'] for e in up.event_list('subscribed')]
     for n in range(2):
         up.push(UPDATED % URIS[n], session=own[n])
     for n, stream in enumerate(streams):
         assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[n]
-        assert stream.all() == [UPDATED % URIS[n]]
+        assert stream.all(up) == [UPDATED % URIS[n]]
     assert len(up.listeners) == 2
 
 
@@ -206,7 +170,7 @@ def test_a_storm_of_changes_is_one_storm_over_all_replicas(up, stdio_fakes, memo
     each = stdio_fakes('up', capabilities=LOUD).config() if way != 'calls' else http(up)
     cluster = clusters({'up': each}, redis=memory, balanced=False, stdio=STDIO)
     host = hosts(cluster[0].url('up')).open()
-    stream = Listener(host, cluster[1], None)
+    stream = Listener(at(host, cluster[1]))
     told, began = 0, time.monotonic()
     for turn in range(4):
         for replica in cluster:
@@ -226,7 +190,7 @@ def test_another_replica_listens_upstream_when_the_one_that_did_is_dead(up, memo
     if way == 'subscribed':
         at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
     else:
-        first = Listener(host, cluster[0], up)      # it listens, so its replica does
+        first = Listener(at(host, cluster[0]))      # it listens, so its replica does
         at(host, cluster[0]).tools()
         listened(up)
         first.answer.close()
@@ -238,7 +202,7 @@ def test_another_replica_listens_upstream_when_the_one_that_did_is_dead(up, memo
     up.wait(lambda: len(up.event_list('listening')) >= 2 and len(up.listeners) == 1, timeout=20)
     up.push(UPDATED % URIS[0])
     assert stream.until(lambda m: 'updated' in m and 'x' in json.loads(m)['params']) == UPDATED % URIS[0]
-    assert sum(m == UPDATED % URIS[0] for m in stream.all()) == 1
+    assert sum(m == UPDATED % URIS[0] for m in stream.all(up)) == 1
     assert len(up.live) == 1
 
 
@@ -248,7 +212,7 @@ def test_what_is_said_after_a_long_silence_is_heard(up, memory, clusters, hosts)
     host = hosts(cluster[0].url('up')).open()
     at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
     listened(up)
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     for turn in range(3):
         for part in range(4 - turn):
             text = UPDATED % ('%s/%d/%d' % (URIS[0], turn, part))
@@ -270,7 +234,7 @@ def test_what_one_replica_subscribed_another_subscribes_again(up, memory, cluste
         assert at(host, cluster[0]).ask('resources/subscribe', {'uri': uri}).result() == '{}'
     assert at(host, cluster[2]).ask('resources/unsubscribe', {'uri': URIS[1]}).result() == '{}'
     listened(up)
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     at(host, cluster[2]).say('echo')
     if first_is == 'dead':
         cluster[0].kill()
@@ -288,7 +252,7 @@ def test_what_one_replica_subscribed_another_subscribes_again(up, memory, cluste
     up.wait(lambda: len(up.live) == 1 and set(up.listeners) == up.live, timeout=20)
     up.push(UPDATED % URIS[0])
     stream.until(lambda m: m == UPDATED % URIS[0])
-    said = stream.all()
+    said = stream.all(up)
     # One for the session that was forgotten; where the listener died as well, who takes its place may tell of its gap.
     assert said.count(UPDATED % URIS[0]) == 1 and set(said) == {FRESH % URIS[0], UPDATED % URIS[0]}, said
     assert len(said) == 2 or first_is == 'dead' and len(said) == 3, said
@@ -301,14 +265,14 @@ def test_what_was_said_while_the_dead_replica_was_to_listen_is_made_up_for(up, m
     for uri in URIS:
         assert at(host, cluster[0]).ask('resources/subscribe', {'uri': uri}).result() == '{}'
     listened(up)
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     at(host, cluster[1]).say('echo')
     cluster[0].kill()
     up.wait(lambda: not up.listeners, timeout=10)
     up.push(UPDATED % URIS[0])
     for _ in URIS:
         stream.until(lambda m: 'updated' in m, timeout=20)
-    assert sorted(stream.all()) == [FRESH % uri for uri in URIS]
+    assert sorted(stream.all(up)) == [FRESH % uri for uri in URIS]
 
 
 def fields_of(memory, prefix):
@@ -322,8 +286,8 @@ def test_a_place_that_is_given_up_while_the_store_is_away_is_free_when_it_is_bac
     servers = {'up': http(up), 'other': http(other)}
     cluster = clusters(servers, redis=redis, balanced=False)
     host = hosts(cluster[0].url()).open()
-    stream = at(host, cluster[0], ()).listen()
-    at(host, cluster[0], ()).say('up-echo')
+    stream = at(host, cluster[0]).listen()
+    at(host, cluster[0]).say('up-echo')
     listened(up)
     assert fields_of(redis, 'get:up:')
     redis.stop()
@@ -333,8 +297,8 @@ def test_a_place_that_is_given_up_while_the_store_is_away_is_free_when_it_is_bac
     redis.start()
     wait_until(lambda: not fields_of(redis, 'get:up:'), 10, 'the place to be free')
     stream.close()
-    second = wait_until(lambda: (lambda a: a if a.status == 200 else None)(at(host, cluster[1], ()).listen()), 10, 'the stream to be free')
-    at(host, cluster[1], ()).say('up-echo')
+    second = wait_until(lambda: (lambda a: a if a.status == 200 else None)(at(host, cluster[1]).listen()), 10, 'the stream to be free')
+    at(host, cluster[1]).say('up-echo')
     up.wait(lambda: len(up.listeners) == 1)
     second.close()
 
@@ -350,7 +314,7 @@ def test_what_a_flood_loses_on_its_way_is_counted(up, memory, clusters, hosts):
     host = hosts(cluster[0].url('up')).open()
     at(host, cluster[0]).ask('resources/subscribe', {'uri': URIS[0]}).result()
     listened(up)
-    stream = Listener(host, cluster[1], up)
+    stream = Listener(at(host, cluster[1]))
     up.push(LOG % 'info')
     stream.until(lambda m: 'notifications/message' in m)
     cluster[1].gateway.signal(signal.SIGSTOP)
@@ -362,7 +326,7 @@ def test_what_a_flood_loses_on_its_way_is_counted(up, memory, clusters, hosts):
         wait_until(lambda: any(b'x/marker' in v for v in memory.ask('HVALS', log)), what='the upstream to be heard')
     finally:
         cluster[1].gateway.signal(signal.SIGCONT)
-    got = len(stream.all()) - 1
+    got = len(stream.all(up)) - 1
     dropped = sum(r.metric('sluice_notes_dropped_total') for r in cluster)
     assert got < 500 and got + dropped == 500, (got, dropped)
 
@@ -392,7 +356,7 @@ def test_a_subscription_at_a_process_of_each_replica_is_at_one_of_them(stdio_fak
     for place in range(2):
         assert each[place].ask('resources/subscribe', {'uri': URIS[place]}).result() == '{}'
     (first,), = wait_until(lambda: all_at_one(URIS), what='one process to have both')
-    stream = Listener(host, cluster[2], None)
+    stream = Listener(each[2])
     for uri in URIS:
         for place in range(3):
             say(place, uri)

@@ -8,7 +8,7 @@ import pytest
 from kit import http, key
 from lib.procs import wait_until
 
-from test_notifications_anywhere import at
+from cluster import at
 
 
 def admin(replica, method, path):

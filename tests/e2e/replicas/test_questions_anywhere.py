@@ -6,12 +6,12 @@ import signal
 
 import pytest
 
-from asking import ALLOWED, BIG, CAN, ELICIT, FORM, ROOTS, SAMPLE, Asking
+from asking import ALLOWED, BIG, ELICIT, FORM, ROOTS, SAMPLE, Asking
 from fake import rawjson
-from fake.host import Host
 from kit import http, text_of
 from lib.procs import wait_until
 
+from cluster import at
 from quizzing import Quizzing
 
 URL = '{"mode":"url","url":"https://a.example/?b=\\u0063","elicitationId":"e1","message":"m","x":1.0}'
@@ -36,13 +36,6 @@ def replicas(up, memory, clusters, hosts):
     return make
 
 
-def at(host, replica):
-    """The same host, its next request to that replica."""
-    other = Host(replica.url('up'), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
-
-
 class Call(Asking):
     """A call that asks, read at one replica or from the place of another; `last` = the last event id seen."""
 
@@ -54,15 +47,6 @@ class Call(Asking):
             self.answer = host.listen(last=last, **rest)
             assert self.answer.status == 200, (self.answer.status, self.answer.body())
         self.texts = self.arriving()
-
-    def arriving(self):
-        if not self.answer.is_sse:
-            yield from self.answer.messages()
-            return
-        for event in self.answer.events():
-            self.last = event.id or self.last
-            if event.text:
-                yield event.text
 
     def moved(self, replica):
         """The connection breaks, and the host comes back at that replica from where it was."""

@@ -4,25 +4,14 @@ import json
 
 import pytest
 
-from fake.host import Host
-from kit import http, key, message_error, text_of
+from kit import Listener, http, key, message_error, text_of
 from lib.procs import wait_until
 from reloading import Reloading
 
-MARK = '{"jsonrpc":"2.0","method":"notifications/x/marker","params":{"n":%d}}'
+from cluster import at
+
 CHANGED = ['notifications/%s/list_changed' % kind for kind in ('tools', 'prompts', 'resources')]
 ALICE, BOB = 'sk-alice-CANARY', 'sk-bob-CANARY'
-
-
-def at(host, replica, *names):
-    """The same host, its next request to that replica."""
-    other = Host(replica.url(*names), revision=host.revision, headers=host.headers, timeout=host.timeout)
-    other.session, other.ids = host.session, host.ids
-    return other
-
-
-def names(host):
-    return [t['name'] for t in json.loads(host.ask('tools/list').result())['tools']]
 
 
 class Roll:
@@ -50,23 +39,10 @@ class Roll:
         wait_until(lambda: all(self.told(n)[0] >= times for n in range(len(self.files))), 10, 'hosts to be told')
 
 
-class Listener:
-    def __init__(self, host, replica, up, *names):
-        self.stream, self.up, self.marks = at(host, replica, *names).listen(), up, 0
-        assert self.stream.status == 200
-
-    def all(self):
-        """Methods of everything that came before a marker that the upstream says now."""
-        self.marks += 1
-        mark, got = MARK % self.marks, []
-        self.up.push(mark)
-        while True:
-            event = self.stream.event(10)
-            assert event is not None, 'the stream ended: %s' % got
-            if event.text == mark:
-                return got
-            if event.text:
-                got.append(json.loads(event.text)['method'])
+def told(listener, up):
+    """The methods of what came since it was asked before, up to now."""
+    listener.seen.clear()
+    return [json.loads(m)['method'] for m in listener.all(up)]
 
 
 @pytest.fixture
@@ -82,24 +58,27 @@ def test_a_host_is_told_once_when_every_replica_has_the_new_lists(up, fakes, mem
     roll, host = Roll(cluster), hosts(cluster[0].url()).open()
     before = [at(host, r).say('up-whoami') for r in cluster]
     assert len(set(before)) == 1
-    listener = Listener(host, cluster[where], up)
+    listener = Listener(at(host, cluster[where]))
     up.wait_event('listening')
     servers = {'up': http(up), 'b': http(b)}
     for number in (0, 1):
         roll.to(number, by, mcp_servers=servers)
-    assert listener.all() == [], 'a host that asked again now could get the old list'
+    assert told(listener, up) == [], 'a host that asked again now could get the old list'
     roll.to(2, by, mcp_servers=servers)
     roll.all_told()
-    assert sorted(listener.all()) == sorted(CHANGED)
+    assert sorted(told(listener, up)) == sorted(CHANGED)
     assert sum(roll.told(n)[1] for n in range(3)) == 1
     for replica in cluster:
-        assert names(at(host, replica))[-1] == 'b-hello'
+        assert at(host, replica).tools()[-1] == 'b-hello'
         assert at(host, replica).say('up-whoami') == before[0], 'the session upstream is the same one'
     # And back, which is one more change.
     for number in (2, 0, 1):
         roll.to(number, by, mcp_servers={'up': http(up)})
     roll.all_told(2)
-    assert sorted(listener.all()) == sorted(CHANGED)
+    listener.seen.clear()
+    for _ in CHANGED:       # perhaps within a second of the first, and then when that is over
+        listener.until(lambda m: 'list_changed' in m)
+    assert sorted(json.loads(m)['method'] for m in listener.all(up)) == sorted(CHANGED)
     assert [at(host, r).say('up-whoami') for r in cluster] == before
     assert len(up.live) == 1
 
@@ -110,15 +89,15 @@ def test_whose_lists_stay_the_same_is_not_told(up, memory, clusters, hosts):
     roll = Roll(cluster)
     alice, bob = (hosts(cluster[0].url('up'), headers=[('x-sluice-api-key', k)]).open() for k in (ALICE, BOB))
     for replica in cluster:
-        at(alice, replica, 'up').say('whoami')
-        at(bob, replica, 'up').say('whoami')
-    listeners = [Listener(alice, cluster[1], up, 'up'), Listener(bob, cluster[2], up, 'up')]
+        at(alice, replica).say('whoami')
+        at(bob, replica).say('whoami')
+    listeners = [Listener(at(alice, cluster[1])), Listener(at(bob, cluster[2]))]
     up.wait(lambda: len(up.listeners) == 2)
     for number in range(3):
         roll.to(number, keys=[key('alice', ALICE, tools=['t1', 'whoami']), keys[1]])
     roll.all_told()
-    assert listeners[0].all() == CHANGED[:1]
-    assert [m for m in listeners[1].all() if 'marker' not in m] == []
+    assert told(listeners[0], up) == CHANGED[:1]
+    assert told(listeners[1], up) == []
 
 
 def test_old_cursors_say_list_again_and_calls_end_where_they_began(fakes, memory, clusters, hosts):
@@ -156,14 +135,14 @@ def test_a_bad_file_at_one_replica_leaves_the_host_untold_until_it_is_mended(up,
     roll, host = Roll(cluster), hosts(cluster[0].url()).open()
     for replica in cluster:
         at(host, replica).say('up-whoami')
-    listener = Listener(host, cluster[0], up)
+    listener = Listener(at(host, cluster[0]))
     up.wait_event('listening')
     servers = {'up': http(up), 'b': http(b)}
     for number in (0, 2):
         roll.to(number, mcp_servers=servers)
     roll.files[1].until(lambda: roll.files[1].replace('mcp_servers: ['), 'refused')
-    assert listener.all() == []
-    assert names(at(host, cluster[1])) == ['up-whoami', 'up-slow', 'up-t1', 'up-t2']
+    assert told(listener, up) == []
+    assert at(host, cluster[1]).tools() == ['up-whoami', 'up-slow', 'up-t1', 'up-t2']
     roll.to(1, mcp_servers=servers)
     roll.all_told()
-    assert sorted(listener.all()) == sorted(CHANGED)
+    assert sorted(told(listener, up)) == sorted(CHANGED)

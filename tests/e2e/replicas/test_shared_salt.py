@@ -3,7 +3,7 @@ from asking import STDIO
 from kit import http
 from lib.procs import wait_until
 
-from test_notifications_anywhere import at
+from cluster import at
 
 
 def test_replicas_whose_salts_differ_after_a_flush_come_to_one(fakes, stdio_fakes, memory, clusters, hosts):
@@ -26,4 +26,4 @@ def test_replicas_whose_salts_differ_after_a_flush_come_to_one(fakes, stdio_fake
     assert 'another salt' in cluster[0].gateway.log
     home = hosts(cluster[0].url('own')).open()
     pid = home.say('pid')
-    assert at(home, cluster[1], ('own',)).say('pid') == pid, 'one replica believes the other'
+    assert at(home, cluster[1]).say('pid') == pid, 'one replica believes the other'

@@ -4,11 +4,7 @@ import json
 
 import pytest
 
-from kit import http, key, message_error
-
-
-def page(host, cursor=None):
-    return host.ask('tools/list', {} if cursor is None else {'cursor': cursor})
+from kit import http, key, message_error, page
 
 
 def the_key(**more):
@@ -36,8 +32,8 @@ def test_a_cursor_from_before_is_refused_and_a_fresh_list_has_only_what_is_left(
         assert len(up.seen(rpc='tools/list')) == before
         return
     now = host().open()
-    error = message_error(page(now, cursor), code=-32602)
+    error = message_error(page(now, cursor=cursor), code=-32602)
     assert error['data']['reason'] == 'changed' and 'list again' in error['message']
     assert len(up.seen(rpc='tools/list')) == before
-    second = page(now, json.loads(page(now).result())['nextCursor'])
+    second = page(now, cursor=json.loads(page(now).result())['nextCursor'])
     assert [t['name'] for t in json.loads(second.result())['tools']] == left

@@ -1,5 +1,6 @@
 #include "net/tls.hpp"
 
+#include "../scratch_directory.hpp"
 #include "aio/nursery.hpp"
 #include "net/http_client.hpp"
 #include "run.hpp"
@@ -12,9 +13,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
-#include <unistd.h>
 
 using namespace sluice;
 using namespace sluice::net;
@@ -56,18 +55,8 @@ struct identity {
     std::string key;
 };
 
-struct scratch_directory {
-    scratch_directory() {
-        char name[] = "/tmp/sluice-tls-XXXXXX";
-        REQUIRE(::mkdtemp(name) != nullptr);
-        path = name;
-    }
-    ~scratch_directory() { std::filesystem::remove_all(path); }
-    std::string path;
-};
-
 struct tls_house {
-    scratch_directory files;
+    sys::test::scratch_directory files;
     identity server{files.path, "server", "DNS:localhost,IP:127.0.0.1"};
     identity guest{files.path, "guest", "DNS:guest"};
     aio::loop loop;
@@ -232,7 +221,7 @@ TEST_CASE("TLS: files that were renewed behind their paths serve the next connec
     CHECK(h.shake_hands(**made) == "");
 
     // Half of it only: the ones before go on.
-    scratch_directory elsewhere;
+    sys::test::scratch_directory elsewhere;
     identity next(elsewhere.path, "next-guest", "DNS:guest");
     std::filesystem::rename(next.certificate, h.guest.certificate);
     CHECK(h.shake_hands(**made) == "");

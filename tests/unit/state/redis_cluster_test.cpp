@@ -6,6 +6,8 @@
 #include "redis_server.hpp"
 #include "state/redis_slots.hpp"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::state;
 using namespace sluice::state::test;
@@ -30,10 +32,8 @@ struct cluster {
                 std::to_string(buses.back())
             }));
         }
-        constexpr const char* bounds[] = {"0", "5460", "5461", "10922", "10923", "16383"};
         for (std::size_t i = 0; i < 3; ++i) {
-            auto added =
-                servers[i]->ask({"CLUSTER", "ADDSLOTSRANGE", bounds[i * 2], bounds[i * 2 + 1]});
+            auto added = servers[i]->ask({"CLUSTER", "ADDSLOTSRANGE", first(i), last(i)});
             REQUIRE(added == "+OK\r\n");
             servers[0]->ask(
                 {"CLUSTER",
@@ -55,6 +55,16 @@ struct cluster {
         return true;
     }
 
+    // As they are at first.
+    static std::string first(std::size_t server) {
+        constexpr const char* slots[] = {"0", "5461", "10923"};
+        return slots[server];
+    }
+    static std::string last(std::size_t server) {
+        constexpr const char* slots[] = {"5460", "10922", "16383"};
+        return slots[server];
+    }
+
     redis_server& serving(std::string_view key) { return *servers[index(key)]; }
     static std::size_t index(std::string_view key) {
         auto slot = slot_of(key);
@@ -63,6 +73,30 @@ struct cluster {
     std::string id(std::size_t server) const {
         auto told = servers[server]->ask({"CLUSTER", "MYID"});
         return told.substr(told.find('\n') + 1, 40);
+    }
+
+    // A key that it serves.
+    static std::string key_of(std::size_t server) {
+        for (int i = 0;; ++i) {
+            auto key = "s:{" + std::to_string(i) + "}";
+            if (index("sluice:" + key) == server) return key;
+        }
+    }
+    // Its word counts more than what others may still say of how it was.
+    void prevail(std::size_t server) const { servers[server]->ask({"CLUSTER", "BUMPEPOCH"}); }
+    // The slot of a key is another server's.
+    void give(const std::string& key, std::size_t to) const {
+        auto slot = std::to_string(slot_of("sluice:" + key));
+        prevail(to);
+        for (auto i : {to, index("sluice:" + key)})
+            servers[i]->ask({"CLUSTER", "SETSLOT", slot, "NODE", id(to)});
+    }
+    // Nobody takes it for the server of a slot.
+    bool serves_none(std::size_t server) const {
+        auto port = ":" + std::to_string(servers[server]->port()) + "\r\n";
+        return std::ranges::none_of(servers, [&](const auto& one) {
+            return one->ask({"CLUSTER", "SLOTS"}).find(port) != std::string::npos;
+        });
     }
 };
 
@@ -73,11 +107,40 @@ task<> until_ready(const cluster& all) {
     REQUIRE(all.ready());
 }
 
+// All of a server's slots are another's, and everybody knows it.
+task<> give_all(const cluster& all, std::size_t from, std::size_t to) {
+    auto slots = [&](std::size_t at, const char* word) {
+        return all.servers[at]->ask({"CLUSTER", word, cluster::first(from), cluster::last(from)});
+    };
+    auto until = aio::test::late();
+    slots(from, "DELSLOTSRANGE");
+    all.prevail(to);
+    for (std::string taken; taken != "+OK\r\n" && aio::clock::now() < until;) {
+        // Again, should it have been told meanwhile how it was before.
+        slots(to, "DELSLOTSRANGE");
+        taken = slots(to, "ADDSLOTSRANGE");
+    }
+    while (!(all.ready() && all.serves_none(from)) && aio::clock::now() < until)
+        co_await aio::pause(20ms);
+    REQUIRE(all.serves_none(from));
+}
+
 task<> until_up(store& s, bool up) {
     auto until = aio::test::late();
     while (s.how().up != up && aio::clock::now() < until)
         co_await aio::pause(5ms);
     REQUIRE(s.how().up == up);
+}
+
+// A client's command waits there.
+task<> until_paused(const redis_server& at) {
+    auto waits = [&] {
+        return at.info("clients").find("blocked_clients:1\r") != std::string::npos;
+    };
+    auto until = aio::test::late();
+    while (!waits() && aio::clock::now() < until)
+        co_await aio::pause(5ms);
+    REQUIRE(waits());
 }
 
 redis_settings settings(const cluster& all) {
@@ -149,8 +212,7 @@ TEST_SUITE("store:cluster") {
             CHECK(good(got) == "v"); // still at the old one
             auto port = std::to_string(all.servers[to]->port());
             all.servers[from]->ask({"MIGRATE", "127.0.0.1", port, "sluice:{m}:old", "0", "2000"});
-            for (std::size_t i : {to, from})
-                all.servers[i]->ask({"CLUSTER", "SETSLOT", slot, "NODE", all.id(to)});
+            all.give("{m}", to);
             got = co_await s.get("{m}:old");
             CHECK(good(got) == "v"); // MOVED
             auto read = co_await s.read("{m}:new");
@@ -168,12 +230,8 @@ TEST_SUITE("store:cluster") {
         auto body = [](cluster& all, store& s) -> task<> {
             co_await until_ready(all);
             co_await until_up(s, true);
-            std::string away;
-            std::string there;
-            for (int i = 0; away.empty() || there.empty(); ++i) {
-                auto key = "s:{" + std::to_string(i) + "}";
-                (cluster::index("sluice:" + key) == 0 ? away : there) = key;
-            }
+            auto away = cluster::key_of(0);
+            auto there = cluster::key_of(1);
             all.servers[0]->freeze();
             using fates = std::vector<std::optional<errc>>; // nothing = it was put
             auto ends = std::make_shared<fates>();
@@ -201,6 +259,52 @@ TEST_SUITE("store:cluster") {
         aio::test::run(bench.loop, body(all, *bench.made));
     }
 
+    TEST_CASE("a server that serves no slot any more answers what was sent to it before") {
+        cluster all;
+        auto patient = settings(all);
+        patient.timeout = 9s; // the servers take their time to tell each other
+        redis_bench bench(patient);
+        auto body = [](cluster& all, store& s) -> task<> {
+            co_await until_ready(all);
+            co_await until_up(s, true);
+            auto& leaving = all.serving("sluice:{m}");
+            auto from = cluster::index("sluice:{m}");
+            auto to = (from + 1) % 3;
+            auto ex = co_await aio::asio::this_coro::executor;
+            aio::nursery crew(ex, "test");
+            leaving.ask({"CLIENT", "PAUSE", "20000", "WRITE"});
+            auto put = [](store& s) -> task<> {
+                auto done = co_await s.put("{m}:k", "v", 60s);
+                good(done);
+            };
+            crew.spawn(put(s));
+            co_await until_paused(leaving);
+            co_await give_all(all, from, to);
+            // Hears of it from the third server.
+            auto moved = all.key_of(3 - from - to);
+            all.give(moved, to);
+            auto got = co_await s.get(moved);
+            CHECK_FALSE(good(got));
+            auto known = std::make_shared<bool>(false);
+            auto ask = [](store& s, std::shared_ptr<bool> known) -> task<> {
+                auto got = co_await s.get("{m}:other");
+                *known = true;
+                CHECK_FALSE(good(got));
+            };
+            auto until = aio::test::late();
+            while (!*known && aio::clock::now() < until) {
+                crew.spawn(ask(s, known)); // those behind the put wait as it does
+                co_await aio::pause(20ms);
+            }
+            CHECK(*known);
+            leaving.ask({"CLIENT", "UNPAUSE"});
+            co_await crew.join();
+            got = co_await s.get("{m}:k");
+            CHECK(good(got) == "v");
+        };
+        aio::test::run(bench.loop, body(all, *bench.made));
+    }
+
     TEST_CASE("without one of its servers the others' keys are served, and it is not up") {
         cluster all;
         redis_bench bench(settings(all));
@@ -216,12 +320,6 @@ TEST_SUITE("store:cluster") {
                 if (cluster::index("sluice:" + key) == 0) {
                     CHECK(fault_of(put) == errc::unreachable);
                     continue;
-                }
-                // The map is learned anew meanwhile, which may cost a connection.
-                auto until = aio::test::late();
-                while (!put && aio::clock::now() < until) {
-                    co_await aio::pause(5ms);
-                    put = co_await s.put(key, "v", 60s);
                 }
                 good(put);
                 ++served;

@@ -5,9 +5,7 @@
 #include <arpa/inet.h>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <netinet/in.h>
 #include <spawn.h>
@@ -80,36 +78,33 @@ int run_program(const std::vector<std::string>& words) {
 
 redis_server::redis_server(words more, std::string sentinel)
     : more_(std::move(more)), sentinel_(std::move(sentinel)) {
-    std::string name = (std::filesystem::temp_directory_path() / "sluice-redis-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for redis-server");
-    folder_ = name;
     start();
 }
 
 redis_server::~redis_server() {
     stop();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
 }
 
 void redis_server::launch() {
     words all{"redis-server"};
     bool sentinel = !sentinel_.empty();
     if (sentinel) {
-        all.insert(all.end(), {folder_ + "/sentinel.conf", "--sentinel"});
+        all.insert(all.end(), {folder_.path + "/sentinel.conf", "--sentinel"});
         std::ofstream(all[1]) << sentinel_; // it writes what it learns into it
     }
     bool tls = false;
     for (const auto& word : more_)
         tls = tls || word == "--tls-port";
     auto port = std::to_string(port_);
-    all.insert(all.end(), {"--bind", "127.0.0.1", "--dir", folder_, "--port", tls ? "0" : port});
+    all.insert(
+        all.end(), {"--bind", "127.0.0.1", "--dir", folder_.path, "--port", tls ? "0" : port}
+    );
     if (!sentinel) all.insert(all.end(), {"--save", "", "--appendonly", "no"});
     for (const auto& word : more_) {
         all.push_back(word);
         if (word == "--tls-port") all.push_back(port);
     }
-    pid_ = spawn(all, folder_ + "/output");
+    pid_ = spawn(all, folder_.path + "/output");
 }
 
 void redis_server::start() {
@@ -131,7 +126,7 @@ void redis_server::start() {
         stop();
         port_ = 0;
     }
-    throw std::runtime_error("redis-server does not start; its words are in " + folder_);
+    throw std::runtime_error("redis-server does not start; its words are in " + folder_.path);
 }
 
 void redis_server::stop() {

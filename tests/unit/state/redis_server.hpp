@@ -2,6 +2,7 @@
 // with the object, and by the kernel should the test die.
 #pragma once
 
+#include "../scratch_directory.hpp"
 #include "state/redis_settings.hpp"
 
 #include <string>
@@ -24,7 +25,7 @@ public:
 
     std::uint16_t port() const { return port_; }
     redis_address at() const { return {"127.0.0.1", port_}; }
-    const std::string& folder() const { return folder_; }
+    const std::string& folder() const { return folder_.path; }
 
     void stop();   // KILL, joined
     void start();  // again, on the same port
@@ -40,7 +41,7 @@ private:
 
     words more_;
     std::string sentinel_;
-    std::string folder_;
+    sys::test::scratch_directory folder_;
     std::uint16_t port_ = 0;
     pid_t pid_ = -1;
 };
