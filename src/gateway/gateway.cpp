@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "gateway/links.hpp"
 #include "gateway/lists.hpp"
+#include "gateway/orphans.hpp"
 #include "gateway/record.hpp"
 #include "gateway/relay.hpp"
 #include "gateway/replicas.hpp"
@@ -191,7 +192,7 @@ aio::task<base::result<void>> gateway::cancel_orphan(
     std::shared_ptr<const wire::message> cancel
 ) {
     constexpr auto patience = std::chrono::seconds(4);
-    auto copy = co_await open_rest(in_, host, std::move(stream));
+    auto copy = co_await open_rest(in_, host, stream);
     bool gone = !copy && copy.error().code == base::errc::not_found;
     if (gone) co_return base::result<void>();
     if (!copy) co_return copy.error();
@@ -203,7 +204,12 @@ aio::task<base::result<void>> gateway::cancel_orphan(
             co_return base::fault(base::errc::unreachable, "not taken over yet");
         co_await aio::pause(std::chrono::milliseconds(20));
     }
-    take(*host, *cancel);
+    if (host->has_call(*id)) {
+        take(*host, *cancel);
+    } else {
+        auto reason = std::string(cancel->view(cancel->reason));
+        co_await call_off_at_upstream(in_, host, std::move(stream), std::move(reason));
+    }
     co_return base::result<void>();
 }
 

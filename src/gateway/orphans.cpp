@@ -16,6 +16,8 @@ constexpr std::string_view unknown_outcome =
     "outcome unknown: replica lost. The replica of the gateway that ran this call is gone, and the "
     "answer of upstream '";
 
+constexpr auto farewell = std::chrono::seconds(2);
+
 // What the dead replica left of a call.
 struct orphan {
     std::string id;     // the host's, JSON text
@@ -159,6 +161,21 @@ aio::task<std::vector<std::string>> answered_in(session::session& host, std::str
 }
 
 } // namespace
+
+aio::task<> call_off_at_upstream(
+    house& in, std::shared_ptr<session::session> host, std::string stream, std::string reason_json
+) {
+    auto& store = host->kept()->store();
+    auto log = host->place_of_log(stream).key;
+    auto name = co_await store.read_field(log, "server");
+    auto mark = co_await store.read_field(log, "mark");
+    if (!name || !*name || !mark || !*mark) co_return;
+    auto server = server_called(in, **name);
+    if (!server) co_return;
+    auto until = aio::clock::now() + farewell;
+    auto link = co_await links_of(in, *host).ensure(in.servers[*server], nullptr, until, nullptr);
+    if (link) co_await (*link)->call_off(std::move(**mark), std::move(reason_json), until);
+}
 
 aio::task<bool> take_over_orphan(
     house& in,

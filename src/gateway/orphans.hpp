@@ -17,4 +17,10 @@ aio::task<bool> take_over_orphan(
     std::shared_ptr<session::stream> into
 );
 
+// The host has called off a call whose log another replica had and which could not be gone on with:
+// its upstream is told, as far as the log says who it is.
+aio::task<> call_off_at_upstream(
+    house& in, std::shared_ptr<session::session> host, std::string stream, std::string reason_json
+);
+
 } // namespace sluice::gateway

@@ -56,7 +56,7 @@ base::result<answer_mark> read_mark(std::string_view text) {
     answer_mark out;
     out.id = std::string(record.find("id").value_or(std::string_view()));
     out.event = text_in(record, "event");
-    if (out.id.empty() || out.event.empty()) return unreadable();
+    if (out.id.empty()) return unreadable();
     return out;
 }
 

@@ -23,7 +23,8 @@ base::result<session_handle> read_handle(std::string_view text);
 // Where the reading of an answer stands.
 struct answer_mark {
     std::string id;    // our request id, JSON text
-    std::string event; // the last event id that the upstream gave
+    std::string event; // the last event id that the upstream gave; empty = none: it can only be
+                       // called off
 };
 std::string make_mark(const answer_mark& mark);
 base::result<answer_mark> read_mark(std::string_view text);

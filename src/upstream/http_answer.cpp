@@ -70,8 +70,7 @@ aio::task<http_call::moved> http_call::take_body(aio::instant until, std::size_t
     while (!response_->done()) {
         auto piece = co_await response_->read_some(until);
         if (!piece) co_return piece.error();
-        if (piece->size() > limit - body_.size())
-            co_return too_large();
+        if (piece->size() > limit - body_.size()) co_return too_large();
         if (body_.empty()) {
             body_ = std::move(*piece);
         } else {

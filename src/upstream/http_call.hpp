@@ -39,6 +39,7 @@ public:
     bool takes_questions() const;
     bool inject(wire::message message, bool presumed = false);
     const wire::message& request() const { return *request_.message; }
+    const std::string& id() const { return id_; }
 
     // Of an initialize that was answered.
     const std::string& session_id() const { return session_id_; }

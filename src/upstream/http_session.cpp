@@ -143,7 +143,9 @@ aio::task<base::result<std::unique_ptr<reply>>> http_session::call(outgoing requ
         request.headers = request_.headers;
     else
         request_.headers = request.headers;
+    auto marked = request.marked;
     auto call = std::make_shared<http_call>(shared_from_this(), std::move(request), false);
+    if (marked) marked(make_mark({call->id(), {}}));
     auto sent = co_await call->send();
     if (!sent) co_return sent.error();
     co_return std::make_unique<http_reply>(std::move(call), std::move(*place));
@@ -153,12 +155,19 @@ aio::task<base::result<std::unique_ptr<reply>>>
 http_session::resume(std::string mark, outgoing request) {
     if (!usable()) co_return base::fault(base::errc::unreachable, "the session has ended");
     auto at = read_mark(mark);
-    if (!at) co_return base::fault(base::errc::unsupported, "its answer cannot be resumed");
+    if (!at || at->event.empty())
+        co_return base::fault(base::errc::unsupported, "its answer cannot be resumed");
     auto place = take_place(core_);
     if (!place) co_return place.error();
     auto call = std::make_shared<http_call>(shared_from_this(), std::move(request), false);
     call->resume_at(std::move(at->id), std::move(at->event));
     co_return std::make_unique<http_reply>(std::move(call), std::move(*place));
+}
+
+aio::task<> http_session::call_off(std::string mark, std::string reason_json, aio::instant until) {
+    auto at = read_mark(mark);
+    if (!at || !usable()) co_return;
+    [[maybe_unused]] auto told = co_await post(make_cancelled(at->id, reason_json), until);
 }
 
 aio::task<base::result<void>> http_session::notify(std::string bytes, aio::instant until) {

@@ -41,6 +41,7 @@ public:
     aio::task<> close() override;
     bool usable() const override { return !gone_ && !core_->stopped; }
     void add_listener(std::weak_ptr<listener> who) override { hearers_.add(std::move(who)); }
+    aio::task<> call_off(std::string mark, std::string reason_json, aio::instant until) override;
     bool take_for_call(const wire::message& said) override;
     void open_standing() override;
     void take_over_standing() override;

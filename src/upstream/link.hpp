@@ -45,8 +45,8 @@ struct outgoing {
     bool own = false; // the gateway's own: goes with the headers of the newest of the host's
     repeat again = repeat::never;
     aio::instant until = aio::never; // connect, send and first byte
-    // Where given, steps tell where the answer stands, and this hears of it when the upstream says
-    // so without a message.
+    // Where given, steps tell where the answer stands, and this hears of it when the request goes
+    // out and when the upstream says so without a message.
     std::function<void(std::string mark)> marked;
 };
 
@@ -128,6 +128,16 @@ public:
     virtual aio::task<base::result<std::unique_ptr<reply>>>
     resume([[maybe_unused]] std::string mark, [[maybe_unused]] outgoing request) {
         co_return base::fault(base::errc::unsupported, "its answers cannot be resumed");
+    }
+
+    // Tells the upstream that the answer which another replica had begun to read is not wanted any
+    // more; never throws. Nothing where no call outlives its replica.
+    virtual aio::task<> call_off(
+        [[maybe_unused]] std::string mark,
+        [[maybe_unused]] std::string reason_json,
+        [[maybe_unused]] aio::instant until
+    ) {
+        co_return;
     }
 
     // What another replica needs to take this session up; empty where it cannot leave the process.

@@ -187,9 +187,10 @@ def test_cancel_works_from_any_replica(counted, clusters, hosts):
         assert not [m for m in answer.messages() if '"result"' in m]
 
 
-def test_a_call_of_a_dead_replica_is_cancelled_from_any_other(counted, clusters, hosts):
+@pytest.mark.parametrize('event_ids', [True, False], ids=['that can be gone on with', 'that cannot'])
+def test_a_call_of_a_dead_replica_is_cancelled_from_any_other(counted, clusters, hosts, event_ids):
     """Nobody resumes it: who is to cancel it takes it over first, and the 202 says that the upstream is told."""
-    up = counted()
+    up = counted(event_ids=event_ids)
     cluster = clusters({'up': http(up)}, balanced=False, lease='1s')
     host, id = hosts(cluster[0].url('up')).open(), 500
     answer = at(host, cluster[0]).call('steps', steps('k', n=300), token='1', id=id)
