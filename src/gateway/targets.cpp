@@ -118,13 +118,13 @@ bool says_no_such_method(const wire::message& answer) {
     return answer.kind == wire::message_kind::error && answer.view(answer.error_code) == "-32601";
 }
 
-} // namespace
-
 bool says_not_found(const wire::message& answer) {
     if (answer.kind != wire::message_kind::error) return false;
     auto code = answer.view(answer.error_code);
     return code == "-32002" || code == "-32602";
 }
+
+} // namespace
 
 aio::task<> call_by_uri(
     house& in,

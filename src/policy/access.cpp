@@ -43,12 +43,13 @@ base::result<void> check_arguments(
     return {};
 }
 
-} // namespace
-
+// The server's own switches, whoever asks.
 bool server_offers_tool(const upstream::server_settings& server, std::string_view tool) {
     if (!server.allowed_tools.empty()) return holds(server.allowed_tools, tool);
     return !holds(server.disallowed_tools, tool);
 }
+
+} // namespace
 
 authoriser::authoriser(
     const settings& from, const std::vector<upstream::server_settings>& servers

@@ -87,7 +87,4 @@ private:
     std::vector<start> starts_;
 };
 
-// The server's own switches, whoever asks.
-bool server_offers_tool(const upstream::server_settings& server, std::string_view tool);
-
 } // namespace sluice::policy
