@@ -62,7 +62,7 @@ public:
     void reach_others(peers& by) { peers_ = &by; }
     // A host's request that another replica passed on: who it is is known, Host and Origin were
     // looked at there. It goes no further.
-    // With `said_by` it is what that server said to the other replica, for a call here.
+    // With `said_by` it is what that upstream said to the other replica, for a call here.
     aio::task<> serve_forwarded(net::exchange& http, policy::caller who, std::string said_by);
     // Whether a request to the admin listener may see or end sessions.
     base::result<void> may_administer(const net::request_head& head) const {

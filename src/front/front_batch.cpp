@@ -103,6 +103,11 @@ aio::task<> front::serve_batch(net::exchange& http, visit v, std::string body) {
         co_await answer_empty(http, 202, std::move(v.headers));
         co_return;
     }
+    fits = check_batch(*host, requests); // others may have begun meanwhile
+    if (!fits) {
+        co_await turn_away(http, v, because(fits.error()));
+        co_return;
+    }
     auto out = start_all(v, host, requests, http.arrived());
     stream_rules rules{settings_, host->who().revision, true, std::move(v.headers)};
     co_await answer_stream(http, host, std::move(out), std::move(rules));

@@ -45,8 +45,9 @@ front::tell(const net::request_head& head, const visit& v, std::string replica, 
 // 202 when a call here has it, else 204.
 aio::task<> front::take_for_call(net::exchange& http, const visit& v, std::string body) {
     auto said = wire::parse_message(std::move(body));
-    auto host = find_session(http.head(), v);
-    bool taken = said && host && *host && through_.take_for_call(**host, v.said_by, *said);
+    auto id = http.head().headers.get("mcp-session-id").value_or("");
+    auto host = through_.in().sessions.find_copy(id, v.who->id);
+    bool taken = said && host && through_.take_for_call(*host, v.said_by, *said);
     int status = taken ? 202 : nobody_waits;
     co_await answer_empty(http, status, v.headers);
 }

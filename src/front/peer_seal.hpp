@@ -24,7 +24,7 @@ struct peer_claim {
     std::string to;
     std::string principal;    // policy::principal::id
     std::string digest;       // SHA-256 of the body, hex
-    std::string said_by = {}; // the server whose message the body is; empty = the host's
+    std::string said_by = {}; // the upstream whose message the body is; empty = the host's
 };
 
 // The headers to send: those of `carried`, and the claim with its signature.

@@ -173,11 +173,10 @@ aio::task<> peers::pipe_stream(net::exchange& http, shared_response from, net::r
     [[maybe_unused]] auto finished = co_await http.finish();
 }
 
-aio::task<base::result<int>> peers::tell(net::request_head head, hop what) {
+aio::task<base::result<int>> peers::tell(net::request_head head, hop what, bool* sent) {
     gateway::replica whom{what.replica, {}};
-    bool sent = false;
     auto until = aio::clock::now() + from_.answer;
-    auto answer = co_await ask(std::move(whom), std::move(head), std::move(what), &sent);
+    auto answer = co_await ask(std::move(whom), std::move(head), std::move(what), sent);
     if (!answer) co_return answer.error();
     auto& got = **answer;
     int status = got.head().status;
@@ -198,8 +197,10 @@ aio::task<base::result<bool>> peers::deliver(gateway::forwarded_message what) {
     to.replica = std::move(what.replica);
     to.principal = std::move(what.principal);
     to.body = std::move(what.bytes);
-    to.said_by = std::move(what.server);
-    auto status = co_await tell(std::move(head), std::move(to));
+    to.said_by = std::move(what.upstream);
+    bool sent = false;
+    auto status = co_await tell(std::move(head), std::move(to), &sent);
+    if (!status && !sent) co_return false;
     if (!status) co_return status.error();
     co_return *status / 100 == 2 && *status != nobody_waits;
 }

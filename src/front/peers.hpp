@@ -41,7 +41,8 @@ struct hop {
     extra_headers headers;    // CORS; for refusals of ours
 };
 
-// What a replica says of an answer to no open question of its own; else of what it took: 202.
+// What a replica says of an answer to no open question of its own, or of what is for no call of its
+// own; else of what it took: 202.
 inline constexpr int nobody_waits = 204;
 
 struct told {
@@ -65,8 +66,8 @@ public:
     aio::task<> pass_on(net::exchange& http, hop to);
     // The same request to every other live replica, at once.
     aio::task<told> tell_others(net::request_head head, std::string principal, std::string body);
-    // To one; the status of its answer.
-    aio::task<base::result<int>> tell(net::request_head head, hop what);
+    // To one; the status of its answer. `sent` (may be null) tells whether any of it has left.
+    aio::task<base::result<int>> tell(net::request_head head, hop what, bool* sent = nullptr);
     aio::task<base::result<bool>> deliver(gateway::forwarded_message what) override;
 
     gateway::replicas& everybody() { return everybody_; }

@@ -2,6 +2,7 @@
 
 #include "aio/within.hpp"
 #include "gateway/replicas.hpp"
+#include "upstream/related_task.hpp"
 
 #include <algorithm>
 
@@ -18,12 +19,10 @@ aio::task<base::result<std::vector<std::string>>>
 calls_elsewhere(const grounds& in, std::shared_ptr<session::session> host, std::string server) {
     co_await aio::pause(in.sessions.bounds().stream_after + writing);
     auto& store = host->kept()->store();
-    auto key = session::records::record_key(host->who().key);
-    auto record = co_await store.read(std::move(key));
+    auto record = co_await host->read_record();
     if (!record) co_return record.error();
-    if (!*record) co_return base::fault(base::errc::not_found, "the session has ended");
     std::vector<std::string> found;
-    for (const auto& [name, value] : **record) {
+    for (const auto& [name, value] : *record) {
         if (!name.starts_with("call:")) continue;
         auto [replica, handle] = session::session::where_it_runs(value);
         if (in.replicas.is_me(replica)) continue;
@@ -36,29 +35,31 @@ calls_elsewhere(const grounds& in, std::shared_ptr<session::session> host, std::
     co_return found;
 }
 
-aio::task<bool> hand_to_call_elsewhere(
+aio::task<base::result<bool>> hand_to_call_elsewhere(
     const grounds& in,
     std::shared_ptr<session::session> host,
-    std::string server,
-    std::shared_ptr<const wire::message> said,
-    bool names_its_call
+    calls_at at,
+    std::shared_ptr<const wire::message> said
 ) {
     auto* by = in.replicas.reached_by();
     if (by == nullptr) co_return false;
-    auto found = co_await calls_elsewhere(in, host, server);
-    if (!found || (found->size() > 1 && !names_its_call)) co_return false;
+    auto found = co_await calls_elsewhere(in, host, at.server);
+    if (!found) co_return false;
     auto& where = *found;
+    bool one_call = said->is_request() && !upstream::related_task(*said);
+    if (one_call && where.size() != 1) co_return false;
     std::sort(where.begin(), where.end());
     where.erase(std::unique(where.begin(), where.end()), where.end());
     const auto& who = host->who();
     for (auto& replica : where) {
         forwarded_message what{
-            std::move(replica), who.principal, who.id, who.scope, server, said->bytes
+            std::move(replica), who.principal, who.id, who.scope, at.upstream, said->bytes
         };
         auto taken = co_await by->deliver(std::move(what));
-        if (taken && *taken) co_return true;
+        if (!said->is_request()) continue; // whose question it was, only its replica knows
+        if (!taken || *taken) co_return taken;
     }
-    co_return false;
+    co_return !said->is_request();
 }
 
 } // namespace sluice::gateway

@@ -6,7 +6,6 @@
 #include "base/result.hpp"
 #include "gateway/operation.hpp"
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,14 +18,19 @@ namespace sluice::gateway {
 aio::task<base::result<std::vector<std::string>>>
 calls_elsewhere(const grounds& in, std::shared_ptr<session::session> host, std::string server);
 
-// Hands a message of that server to the one replica whose call it belongs to; false when there is
-// no such call, or several and it does not say of which.
-aio::task<bool> hand_to_call_elsewhere(
+struct calls_at {
+    std::string server;   // its name, as calls' logs have it
+    std::string upstream; // the field of the session's record that holds the session with it
+};
+
+// Hands a request of that server to the one replica whose call it belongs to, or the end of a
+// question to all that may have it. False when there is no such call, or several and the request
+// does not say of which; a fault when a replica may have taken it or not.
+aio::task<base::result<bool>> hand_to_call_elsewhere(
     const grounds& in,
     std::shared_ptr<session::session> host,
-    std::string server,
-    std::shared_ptr<const wire::message> said,
-    bool names_its_call
+    calls_at at,
+    std::shared_ptr<const wire::message> said
 );
 
 } // namespace sluice::gateway

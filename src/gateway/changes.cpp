@@ -3,7 +3,7 @@
 #include "aio/within.hpp"
 #include "sys/random.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace sluice::gateway {
 
@@ -30,12 +30,12 @@ changes::tell_in(std::shared_ptr<session::stream> call, std::string method, std:
     auto& s = storms_[method];
     bool free = !s.waiting && aio::clock::now() >= s.quiet_until;
     if (free) {
+        s.quiet_until = aio::clock::now() + quiet_time;
         s.before.clear();
         auto whose = co_await take_turn(method);
         free = whose == turn::ours && !s.waiting;
     }
     if (free) {
-        s.quiet_until = aio::clock::now() + quiet_time;
         call->push_note(std::move(note));
     } else {
         keep_for_later(s, std::move(method), std::move(note));
@@ -61,7 +61,7 @@ aio::task<> changes::tell_later(std::string method) {
         if (whose == turn::not_yet) s.quiet_until = aio::clock::now() + look_again;
     }
     s.waiting = false;
-    if (whose != turn::ours || chores_.stopping()) co_return;
+    if (whose != turn::ours) co_return;
     s.quiet_until = aio::clock::now() + quiet_time;
     host_.tell(std::move(s.latest));
 }

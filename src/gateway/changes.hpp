@@ -6,6 +6,7 @@
 #include "aio/task.hpp"
 #include "session/session.hpp"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>

@@ -15,14 +15,15 @@ struct forwarded_message {
     std::string principal; // whose session it is: policy::principal::id
     std::string session;   // its id
     std::string scope;     // its endpoint, below the mount path
-    std::string server;    // who said it
+    std::string upstream;  // who said it: the field of the session's record for that upstream
     std::string bytes;
 };
 
 class courier {
 public:
     virtual ~courier() = default;
-    // False when no call there takes it; a fault when that is not known within a second.
+    // False when no call there takes it, or it never left; a fault when that is not known within a
+    // second.
     virtual aio::task<base::result<bool>> deliver(forwarded_message what) = 0;
 };
 

@@ -226,9 +226,9 @@ bool gateway::is_about_ours(session::session& host, const wire::message& message
 }
 
 bool gateway::take_for_call(
-    session::session& host, std::string_view server, const wire::message& said
+    session::session& host, std::string_view upstream, const wire::message& said
 ) {
-    return links_of(in_, host).take_for_call(server, said);
+    return links_of(in_, host).take_for_call(upstream, said);
 }
 
 void gateway::take(

@@ -90,8 +90,10 @@ public:
     bool waits_for(session::session& host, const wire::message& response) const;
     // It cancels a call that runs here, or answers a question that was asked here.
     bool is_about_ours(session::session& host, const wire::message& message) const;
-    // What a server said to another replica, for a call here; false when it is of none.
-    bool take_for_call(session::session& host, std::string_view server, const wire::message& said);
+    // What an upstream (a field of the session's record) said to another replica, for a call here;
+    // false when it is of none.
+    bool
+    take_for_call(session::session& host, std::string_view upstream, const wire::message& said);
     // A notification or a response of the host, for this replica. With the headers it came with.
     void take(
         session::session& host,

@@ -18,11 +18,12 @@ headers_for(const upstream::server_settings& server, const net::fields* from) {
     std::vector<std::pair<std::string, std::string>> up;
     if (from == nullptr) return up;
     for (const auto& name : server.extra_headers) {
-        // Several lines of one name as one list (RFC 9110, 5.3): no server that looks at the first
-        // or the last line alone takes a part of it for the whole.
+        // Several lines of one name as one list (RFC 9110, 5.3; 6265, 5.4): no server that looks at
+        // the first or the last line alone takes a part of it for the whole.
+        std::string_view between = base::iequals(name, "cookie") ? "; " : ", ";
         std::optional<std::string> all;
         for (const auto& [given, value] : from->all()) {
-            if (base::iequals(given, name)) all = all ? *all + ", " + value : value;
+            if (base::iequals(given, name)) all = all ? all->append(between).append(value) : value;
         }
         if (all) up.emplace_back(name, std::move(*all));
     }

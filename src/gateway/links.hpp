@@ -84,8 +84,9 @@ public:
     // What the upstream said to a call that does not run here goes to the replica that runs it, or
     // is refused. False when there can be none.
     bool look_elsewhere(const shared_served& server, const wire::message& said);
-    // What a server said to another replica, for a call here; false when it is of none.
-    bool take_for_call(std::string_view server, const wire::message& said);
+    // What an upstream (a field of the record) said to another replica, for a call here; false when
+    // it is of none.
+    bool take_for_call(std::string_view upstream, const wire::message& said);
 
     // After the upstream forgot the session, or the link broke: what the host had set and
     // subscribed is set and subscribed again, with one `updated` each for what may have been
@@ -162,8 +163,8 @@ private:
     void tell_of_watch(const slot& s);
     aio::task<> look_at_watch(shared_slot s);
     aio::task<> watch_in_turn(shared_slot s);
-    aio::task<> follow_record(shared_slot s);
-    aio::task<> subscribe_to(shared_slot s, std::vector<std::string> uris);
+    aio::task<bool> follow_record(shared_slot s);
+    aio::task<bool> subscribe_to(shared_slot s, std::vector<std::string> uris);
     aio::task<> leave_subscription(shared_slot s, std::string uri, aio::instant until);
     static void note_subscribed(slot& s, const std::string& uri, bool done);
     aio::task<> close_here(bool for_all);

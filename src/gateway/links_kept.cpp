@@ -19,9 +19,6 @@ constexpr auto last_calls = std::chrono::minutes(1);
 constexpr auto publish_pace = std::chrono::milliseconds(500);
 // How often a replica that would listen asks whether the one that does still wants to.
 constexpr auto claim_again = std::chrono::seconds(30);
-// What the record takes of a session's subscriptions; any more are known to one replica alone.
-constexpr std::size_t most_subscriptions = 1'000;
-constexpr std::size_t longest_uri = 8 * 1024;
 
 } // namespace
 
@@ -178,75 +175,6 @@ void session_links::stands_in_its_place(const shared_slot& s) {
     if (s->replaces) open_standing(s);
 }
 
-std::string session_links::subscription_field(const served& server, std::string_view uri) const {
-    auto field = field_of("sub", server).append(":");
-    return field.append(base::hex(sys::sha256(uri)), 0, 24);
-}
-
-// Whoever opens the upstream session anew, or becomes the session's home, subscribes to it again.
-aio::task<> session_links::keep_subscription(shared_slot s, std::string uri) {
-    co_await aio::keep_running_when_cancelled();
-    if (s->subscriptions.size() > most_subscriptions || uri.size() > longest_uri) co_return;
-    auto& store = in_.sessions.kept()->store();
-    while (!closing_ && s->subscriptions.contains(uri)) {
-        state::fields values;
-        values.emplace_back(subscription_field(*s->of, uri), uri);
-        auto key = session::records::record_key(host_.who().key);
-        auto written = co_await store.set(std::move(key), std::move(values));
-        if (written) break;
-        co_await aio::pause(publish_pace);
-    }
-    bool here = is_shared(s->of->settings()) && s->subscriptions.contains(uri);
-    if (closing_ || !here) co_return;
-    s->noted.insert(uri);
-    co_await take_watch(s);
-}
-
-void session_links::unsubscribing(const shared_served& server, const std::string& uri) {
-    if (!host_.is_kept() || closing_) return;
-    auto s = slot_of(server);
-    s->noted.erase(uri);
-    chores_.spawn(forget_subscription(std::move(s), uri));
-}
-
-aio::task<> session_links::forget_subscription(shared_slot s, std::string uri) {
-    co_await aio::keep_running_when_cancelled();
-    co_await host_.forget_in_record(subscription_field(*s->of, uri));
-    if (is_shared(s->of->settings())) tell_of_watch(*s);
-}
-
-std::vector<std::string>
-session_links::subscriptions_in(const state::fields& record, const served& server) const {
-    auto prefix = field_of("sub", server) + ":";
-    std::vector<std::string> uris;
-    for (const auto& [name, value] : record) {
-        if (name.starts_with(prefix)) uris.push_back(value);
-    }
-    return uris;
-}
-
-aio::task<std::vector<std::string>> session_links::subscribed_anywhere(shared_slot s) {
-    if (!host_.is_kept()) co_return subscribed_here(*s);
-    auto key = session::records::record_key(host_.who().key);
-    auto record = co_await in_.sessions.kept()->store().read(std::move(key));
-    if (!record || !*record) co_return subscribed_here(*s); // as far as this replica knows
-    co_return subscriptions_in(**record, *s->of);
-}
-
-aio::task<shared_served> session_links::subscribed_elsewhere(std::string uri) {
-    if (!host_.is_kept()) co_return nullptr;
-    auto key = session::records::record_key(host_.who().key);
-    auto record = co_await in_.sessions.kept()->store().read(std::move(key));
-    if (!record || !*record) co_return nullptr;
-    for (const auto& server : in_.newest) {
-        auto field = subscription_field(*server, uri);
-        for (const auto& [name, value] : **record) {
-            if (name == field) co_return server;
-        }
-    }
-    co_return nullptr;
-}
-
 void session_links::open_standing(const shared_slot& s) {
     if (!s->link || !s->link->usable()) return;
     if (!is_kept(*s->of) || s->claims_standing) {
@@ -260,14 +188,13 @@ void session_links::open_standing(const shared_slot& s) {
 // here too, should nobody hear it.
 aio::task<> session_links::take_up_all() {
     co_await aio::keep_running_when_cancelled();
-    auto record =
-        co_await in_.sessions.kept()->store().read(session::records::record_key(host_.who().key));
-    if (!record || !*record) co_return;
+    auto record = co_await host_.read_record();
+    if (!record) co_return;
     auto servers = in_.newest;
     for (const auto& server : servers) {
         auto field = field_of("up", *server);
-        bool subscribed = !subscriptions_in(**record, *server).empty();
-        bool open = std::any_of((*record)->begin(), (*record)->end(), [&](const auto& one) {
+        bool subscribed = !subscriptions_in(*record, *server).empty();
+        bool open = std::any_of(record->begin(), record->end(), [&](const auto& one) {
             return one.first == field && !one.second.empty();
         });
         bool wanted = (open || subscribed) && !closing_ && in_.permit(host_.who(), *server);

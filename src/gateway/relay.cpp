@@ -106,7 +106,9 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
             in.lists.forget(in.servers[p.server]->number);
             auto note = wire::rewrite(step->message, {});
             auto& told = links_of(in, *op->host).of_lists();
-            co_await told.tell_in(op->call->shared_out(), step->message.method_text(), note);
+            co_await told.tell_in(
+                op->call->shared_out(), step->message.method_text(), std::move(note)
+            );
         } else if (step->message.method_is("notifications/cancelled")) {
             if (p.asked) p.asked->withdrawn(step->message);
         } else if (p.relay_notes) {

@@ -43,7 +43,8 @@ public:
     void on_regained(std::function<void()> what) { regained_ = std::move(what); }
     std::chrono::milliseconds lease() const { return from_.lease; }
 
-    // Who carries what this replica says to another; outlives this. Null where nobody does.
+    // Who carries what this replica says to another; lives as long as sessions do. Null where
+    // nobody does.
     void reach_by(courier& whom) { courier_ = &whom; }
     courier* reached_by() const { return courier_; }
 

@@ -1,11 +1,9 @@
 // The half of session_links that has to do with what upstreams say outside calls: listening,
 // subscriptions, and coming back to an upstream that forgot or lost the session.
 #include "aio/within.hpp"
-#include "gateway/calls_elsewhere.hpp"
 #include "gateway/links.hpp"
 #include "mcp/log_level.hpp"
 #include "upstream/handshake.hpp"
-#include "upstream/related_task.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +13,6 @@ namespace sluice::gateway {
 
 namespace {
 
-constexpr std::size_t most_handed_on = 16; // at once; what is more is refused
 constexpr auto farewell = std::chrono::seconds(2);
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr auto longest_pause = std::chrono::seconds(30);
@@ -37,14 +34,6 @@ std::string most_verbose(const std::map<const void*, std::string>& levels) {
 }
 
 } // namespace
-
-std::string uri_params(const std::string& uri) {
-    return "{\"uri\":" + wire::quote(uri) + "}";
-}
-
-std::string updated(const std::string& uri) {
-    return wire::make_notification("notifications/resources/updated", uri_params(uri));
-}
 
 bool is_list_change(const wire::message& note) {
     return note.method_is("notifications/tools/list_changed") ||
@@ -117,104 +106,6 @@ std::string session_links::level_for(const shared_served& server) {
     return most_verbose(all);
 }
 
-void session_links::subscribing(const shared_served& server, const std::string& uri) {
-    auto s = slot_of(server);
-    s->subscriptions.try_emplace(uri, false);
-    if (is_shared(server->settings())) remember_permission(*s);
-    open_standing(s);
-}
-
-void session_links::remember_permission(slot& s) const {
-    auto allowed = in_.permit(host_.who(), *s.of);
-    if (allowed) s.allowed = std::make_shared<const policy::grant>(std::move(*allowed));
-}
-
-void session_links::subscribed(const shared_served& server, const std::string& uri, bool done) {
-    auto s = slot_of(server);
-    // Each time: another replica may have taken it out of the record since.
-    if (done && host_.is_kept()) chores_.spawn(keep_subscription(s, uri));
-    note_subscribed(*s, uri, done);
-}
-
-void session_links::note_subscribed(slot& s, const std::string& uri, bool done) {
-    auto it = s.subscriptions.find(uri);
-    if (it == s.subscriptions.end() || it->second) return; // an earlier one stands
-    if (!done) {
-        s.subscriptions.erase(it);
-        return;
-    }
-    it->second = true;
-    ++s.of->peers.subscribers[uri];
-}
-
-shared_served session_links::subscribed_at(const std::string& uri) const {
-    for (const auto& [server, s] : slots_) {
-        auto it = s->subscriptions.find(uri);
-        if (it != s->subscriptions.end() && it->second) return s->of;
-    }
-    return nullptr;
-}
-
-bool session_links::unsubscribed(const shared_served& server, const std::string& uri) {
-    const auto* known = find_slot(*server);
-    if (known == nullptr || !known->subscriptions.contains(uri)) return true;
-    return drop_subscription(*slot_of(server), uri);
-}
-
-// False when other sessions keep the shared upstream's own subscription alive.
-bool session_links::drop_subscription(slot& s, const std::string& uri) {
-    auto it = s.subscriptions.find(uri);
-    if (it == s.subscriptions.end() || !it->second) return true;
-    s.subscriptions.erase(it);
-    auto& all = s.of->peers.subscribers;
-    auto count = all.find(uri);
-    bool last = count == all.end() || --count->second == 0;
-    if (last && count != all.end()) all.erase(count);
-    return last || !is_shared(s.of->settings());
-}
-
-// An update may name a part of what was subscribed. What comes to the host's own upstream session
-// was meant for it, whatever it names.
-bool session_links::asked_for_updates(const served& server, const std::string& uri, bool shared)
-    const {
-    const auto* found = find_slot(server);
-    if (found == nullptr) return false;
-    const auto& mine = found->subscriptions;
-    // Another replica may have subscribed, in this very upstream session.
-    if (!shared) return host_.is_kept() || !mine.empty();
-    return std::any_of(mine.begin(), mine.end(), [&](const auto& one) {
-        return uri.starts_with(one.first);
-    });
-}
-
-bool session_links::look_elsewhere(const shared_served& server, const wire::message& said) {
-    if (closing_ || !is_kept(*server) || handing_on_ >= most_handed_on) return false;
-    ++handing_on_;
-    chores_.spawn(hand_on(slot_of(server), std::make_shared<const wire::message>(said)));
-    return true;
-}
-
-aio::task<> session_links::hand_on(shared_slot s, std::shared_ptr<const wire::message> said) {
-    co_await aio::keep_running_when_cancelled();
-    auto link = s->link;
-    bool names_its_call = !said->is_request() || upstream::related_task(*said);
-    auto host = host_.shared_from_this();
-    auto server = s->of->settings().name;
-    bool taken =
-        co_await hand_to_call_elsewhere(in_, std::move(host), server, said, names_its_call);
-    --handing_on_;
-    if (taken || !said->is_request() || !link) co_return;
-    auto until = aio::clock::now() + farewell;
-    [[maybe_unused]] auto sent = co_await link->notify(upstream::answer_to(*said), until);
-}
-
-bool session_links::take_for_call(std::string_view server, const wire::message& said) {
-    return std::any_of(slots_.begin(), slots_.end(), [&](const auto& one) {
-        const auto& s = *one.second;
-        return s.of->settings().name == server && s.link && s.link->take_for_call(said);
-    });
-}
-
 void session_links::set_up_again(const shared_served& server) {
     if (closing_) return;
     auto s = slot_of(server);
@@ -224,38 +115,6 @@ void session_links::set_up_again(const shared_served& server) {
     }
     bool nothing = s->subscriptions.empty() && host_.log_level().empty();
     if (!nothing) chores_.spawn(subscribe_again(s, true));
-}
-
-std::vector<std::string> session_links::subscribed_here(const slot& s) {
-    std::vector<std::string> uris;
-    for (const auto& [uri, sure] : s.subscriptions) {
-        if (sure) uris.push_back(uri);
-    }
-    return uris;
-}
-
-aio::task<> session_links::subscribe_again(shared_slot s, bool level_too) {
-    co_await aio::keep_running_when_cancelled();
-    auto link = s->link;
-    if (!link) co_return;
-    auto limit = s->of->settings().timeout;
-    if (level_too && !host_.log_level().empty())
-        co_await set_level(s->of, link, aio::clock::now() + limit);
-    auto uris = subscribed_here(*s);
-    if (!is_shared(s->of->settings())) uris = co_await subscribed_anywhere(s);
-    for (const auto& uri : uris) {
-        auto allowed = in_.permit(host_.who(), *s->of);
-        if (!allowed) co_return;
-        own_request what{std::move(*allowed), "resources/subscribe", uri_params(uri)};
-        what.until = aio::clock::now() + limit;
-        // Refused or not: the host reads it again and sees.
-        [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, link, std::move(what));
-        if (closing_ || s->left) co_return;
-        bool still = is_shared(s->of->settings())
-                         ? s->subscriptions.contains(uri)
-                         : host_.is_kept() || s->subscriptions.contains(uri);
-        if (still) host_.tell(updated(uri));
-    }
 }
 
 void session_links::may_have_changed(const shared_served& server) {
@@ -309,6 +168,7 @@ aio::task<> session_links::leave_level(shared_slot s) {
 
 // The shared upstream goes on: what only this session was subscribed to there ends with it.
 aio::task<> session_links::leave_shared(shared_slot s) {
+    co_await aio::keep_running_when_cancelled();
     std::vector<std::string> uris;
     uris.reserve(s->subscriptions.size());
     for (const auto& [uri, sure] : s->subscriptions)

@@ -56,12 +56,15 @@ std::optional<std::size_t> index_of(const house& in, const shared_served& server
 aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
     auto& links = links_of(in, *op->host);
     auto where = links.subscribed_at(uri);
-    if (!where) where = co_await links.subscribed_elsewhere(uri);
+    bool here = where != nullptr;
+    if (!here) where = co_await links.subscribed_elsewhere(uri);
     auto at = index_of(in, where);
     std::vector<std::size_t> candidates = {};
     if (at) {
         op->server = in.names.server(*at).name;
-        if (!links.unsubscribed(in.servers[*at], uri)) {
+        // A process that another replica's sessions share is left by that replica.
+        bool left = !here && is_shared(in.servers[*at]->settings());
+        if (left || !links.unsubscribed(in.servers[*at], uri)) {
             links.unsubscribing(in.servers[*at], uri);
             finish(*op, wire::make_result(op->host_id(), "{}"));
             co_return;
@@ -69,6 +72,16 @@ aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
         candidates.push_back(*at);
     } else {
         candidates = takers(in, *op, uri);
+        bool any = !candidates.empty();
+        // What other sessions of a shared process are subscribed to stays.
+        std::erase_if(candidates, [&](std::size_t server) {
+            const auto& one = *in.servers[server];
+            return is_shared(one.settings()) && one.peers.subscribers.contains(uri);
+        });
+        if (any && candidates.empty()) {
+            finish(*op, wire::make_result(op->host_id(), "{}"));
+            co_return;
+        }
     }
     uri_hooks hooks;
     hooks.before = [&in, &links, uri](std::size_t server) {

@@ -44,6 +44,9 @@ public:
 
     // Null when unknown here, ended, in doubt, or another principal's.
     std::shared_ptr<session> find(std::string_view id, std::string_view principal);
+    // The same, also of a session that may have ended elsewhere by now: for what concerns calls
+    // that run here.
+    std::shared_ptr<session> find_copy(std::string_view id, std::string_view principal) const;
 
     struct adopted {
         std::shared_ptr<session> here; // null when there is no such session …
@@ -92,6 +95,9 @@ public:
     aio::task<> shut_down();
 
 private:
+    // A session used less than this ago is somebody's; it is never ended to make room.
+    static constexpr auto idle_enough = std::chrono::minutes(1);
+
     base::result<std::shared_ptr<session>> admit(identity who, std::string key);
     bool make_room_for(std::string_view principal);
     bool let_a_copy_go();

@@ -80,7 +80,7 @@ public:
     // `record`, what the store held of the session).
     virtual aio::task<> close(bool for_all, state::fields record) = 0;
     // Another replica (or this one) has changed in the record who hears that server for the
-    // session, or what is subscribed there.
+    // session, or what is subscribed there; empty = it may be so of any.
     virtual void others_say([[maybe_unused]] std::string_view server) {}
 };
 
@@ -138,6 +138,9 @@ public:
 
     // Runs a coroutine of one of its calls; joined before the session is gone.
     void spawn(aio::task<> work) { calls_.spawn(std::move(work)); }
+
+    // What the store holds of a kept session now. errc::not_found: it has ended.
+    aio::task<base::result<state::fields>> read_record();
 
     void set_log_level(std::string level) { log_level_ = std::move(level); }
     // The same on every replica.

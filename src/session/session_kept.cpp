@@ -174,6 +174,13 @@ std::string session::ask_field(const wire::token& ask_id) {
     return field_for("ask:", ask_id);
 }
 
+aio::task<base::result<state::fields>> session::read_record() {
+    auto record = co_await kept_->store().read(records::record_key(who_.key));
+    if (!record) co_return record.error();
+    if (!*record) co_return base::fault(base::errc::not_found, "the session has ended");
+    co_return std::move(**record);
+}
+
 aio::task<> session::forget_in_record(std::string field) {
     co_await aio::keep_running_when_cancelled();
     if (!is_kept()) co_return;
