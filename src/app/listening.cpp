@@ -2,6 +2,8 @@
 #include "app/runtime.hpp"
 #include "policy/key_names.hpp"
 
+#include <algorithm>
+
 namespace sluice::app {
 
 // A request ends where it began, whatever is loaded meanwhile.
@@ -54,6 +56,9 @@ base::result<void> runtime::listen_to_peers() {
     if (f.peer_listen.empty()) return {};
     auto limits = f.limits;
     limits.max_header_bytes += 4096; // the claim and its signature
+    // What an upstream asked may be for a call there.
+    for (const auto& server : settings_.upstream.servers)
+        limits.max_body_bytes = std::max(limits.max_body_bytes, server.max_message_bytes);
     front::behind_door inside{
         [this](std::string_view id) { return newest_->keys.known_as(id); },
         [this](net::exchange& http, policy::caller who, std::string said_by) {

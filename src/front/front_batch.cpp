@@ -4,7 +4,7 @@
 #include "front/front.hpp"
 #include "mcp/errors.hpp"
 
-#include <set>
+#include <unordered_set>
 
 namespace sluice::front {
 
@@ -45,11 +45,11 @@ messages requests_in(const messages& all) {
 base::result<void> check_batch(const session::session& host, const messages& requests) {
     if (!mcp::allows_batch(host.who().revision))
         return bad("batches exist only at protocol revision 2025-03-26");
-    std::set<std::string_view> ids;
+    std::unordered_set<wire::token> ids;
     for (const auto& m : requests) {
         auto free = check_id(host, *m);
         if (!free) return free;
-        if (!ids.insert(m->view(m->id)).second)
+        if (!ids.insert(*m->id_token()).second)
             return bad("two requests of the batch have one id; give each its own");
     }
     return {};

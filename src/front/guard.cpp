@@ -84,7 +84,8 @@ base::result<void> guard::check_operator(const net::request_head& head) const {
         }
     }
     auto origin = head.headers.get("origin");
-    if (origin && (!host || !base::iequals(*origin, "http://" + std::string(*host)))) {
+    bool several = head.headers.count("origin") > 1;
+    if (origin && (several || !host || !base::iequals(*origin, "http://" + std::string(*host)))) {
         return base::fault(base::errc::forbidden, "Origin is not this listener itself");
     }
     return {};

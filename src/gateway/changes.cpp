@@ -45,6 +45,7 @@ changes::tell_in(std::shared_ptr<session::stream> call, std::string method, std:
 void changes::keep_for_later(storm& s, std::string method, std::string note) {
     if (chores_.stopping()) return;
     s.latest = std::move(note);
+    ++s.come;
     s.before.clear();
     if (std::exchange(s.waiting, true)) return;
     chores_.spawn(tell_later(std::move(method)));
@@ -70,10 +71,12 @@ aio::task<> changes::tell_later(std::string method) {
 aio::task<changes::turn> changes::take_turn(std::string method) {
     if (!host_.is_kept()) co_return turn::ours;
     auto& s = storms_[method];
+    auto come = s.come;
     auto key = session::records::quiet_key(host_.who().key, method);
     auto told =
         co_await host_.kept()->store().put_new(std::move(key), sys::random_id(), quiet_time);
     if (!told || !*told) co_return turn::ours;
+    if (s.come != come) co_return turn::not_yet; // what was seen is from before the newest
     auto& last = **told;
     // Another told its own after ours had come: a host that has asked since has seen ours as well.
     if (!s.before.empty() && s.before != last) co_return turn::told_since;

@@ -29,6 +29,7 @@ private:
         aio::instant quiet_until{};
         bool waiting = false;
         std::string latest;
+        std::uint64_t come = 0; // how many had, when `latest` did
         // What stood for the last one told anywhere when `latest` had come; empty = not looked at.
         std::string before;
     };

@@ -4,6 +4,7 @@
 #include "gateway/questions.hpp"
 #include "mcp/errors.hpp"
 #include "mcp/url_required.hpp"
+#include "upstream/handshake.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -70,6 +71,13 @@ void note_for_others(house& in, operation& op, std::size_t server, upstream::out
     };
 }
 
+// The call had been cancelled when it was asked.
+aio::task<> refuse_late(shared_link link, wire::message question) {
+    auto until = aio::clock::now() + std::chrono::seconds(2);
+    auto bytes = upstream::answer_to(question);
+    [[maybe_unused]] auto sent = co_await link->notify(std::move(bytes), until);
+}
+
 aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op, pulling& p) {
     session::call::watch on_cancel(*op->call, [r = p.reply.get()] { r->interrupt(); });
     for (;;) {
@@ -79,8 +87,11 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         wait.done();
         if (op->first_byte == aio::duration::zero())
             op->first_byte = aio::clock::now() - op->arrived;
-        if (op->call->is_cancelled())
+        if (op->call->is_cancelled()) {
+            bool asked = step && step->message.is_request();
+            if (asked) co_await refuse_late(p.link, std::move(step->message));
             co_return base::fault(base::errc::cancelled, "cancelled by the host");
+        }
         if (!step) {
             // Only a wait that really lasted until its end may be taken up again: a reply that
             // ended with a timeout of its own answers at once, for ever.

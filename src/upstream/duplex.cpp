@@ -6,6 +6,7 @@
 #include "upstream/room.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::upstream {
 
@@ -51,8 +52,12 @@ public:
         }
     }
 
+    // What the upstream has asked meanwhile is answered here: nobody pulls any more.
     void interrupt() override {
         call_->interrupted = true;
+        for (const auto& one : std::exchange(call_->queue, {})) {
+            if (one.is_request()) of_->tell(answer_to(one));
+        }
         call_->came.wake();
     }
 
@@ -201,7 +206,8 @@ std::shared_ptr<duplex::waiting> duplex::asker_of(const wire::message& question)
 // A ping is answered here.
 void duplex::deliver_question(wire::message message) {
     auto call = asker_of(message);
-    if (!call || message.method_is("ping")) return tell(answer_to(message));
+    bool nobody = !call || call->interrupted || message.method_is("ping");
+    if (nobody) return tell(answer_to(message));
     if (call->queue.size() >= queue_length) return tell(answer_to_flood(message));
     call->bytes += message.bytes.size();
     call->queue.push_back(std::move(message));

@@ -116,8 +116,16 @@ void http_call::end(base::fault why) {
     if (!answered_) response_.reset();
 }
 
+// Nobody pulls any more: what the upstream has asked meanwhile is answered here.
+void http_call::refuse_asked() {
+    for (const auto& one : std::exchange(ready_, {})) {
+        if (one.message.is_request()) session_->answer(answer_to(one.message));
+    }
+}
+
 void http_call::interrupt() {
     interrupted_ = true;
+    refuse_asked();
     if (response_) response_->cancel();
     errand_over_.wake();
 }
@@ -144,6 +152,7 @@ aio::task<> http_call::cancel(std::string reason_json) {
 
 void http_call::abandon() {
     abandoned_ = true;
+    refuse_asked();
     if (late_) return;
     auto& shared = session_->shared();
     bool worth_draining = answered_ && response_ && !response_->done() && !interrupted_;

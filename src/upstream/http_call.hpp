@@ -51,6 +51,7 @@ private:
     enum class phase : std::uint8_t { head, json, refusal, events, errand };
 
     net::client_request make_post(bool fresh) const;
+    void refuse_asked();
     aio::task<moved> advance(aio::instant until);
     aio::task<moved> wait_for_errand(aio::instant until);
     aio::task<moved> take_head(aio::instant until);
