@@ -60,7 +60,10 @@ aio::task<base::result<void>> http_call::send() {
 
 aio::task<base::result<step>> http_call::next(aio::instant until) {
     for (;;) {
-        if (interrupted_) co_return base::fault(base::errc::cancelled, "called off");
+        if (interrupted_) {
+            refuse_asked(); // what was being read when the interrupt came
+            co_return base::fault(base::errc::cancelled, "called off");
+        }
         if (!ready_.empty()) {
             auto out = std::move(ready_.front());
             ready_.pop_front();

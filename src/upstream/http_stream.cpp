@@ -170,8 +170,8 @@ aio::task<> http_call::hear_out(self me) {
     me->response_->go_on();
     while (!me->answered_ && me->phase_ != phase::errand) {
         auto moved_on = co_await me->advance(until);
+        me->refuse_asked();
         if (!moved_on || me->session_->shared().stopped) break;
-        me->ready_.clear();
     }
     if (me->answered_) ++me->session_->shared().numbers.late_results;
     me->response_.reset();

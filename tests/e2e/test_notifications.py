@@ -190,6 +190,8 @@ def test_a_shared_process_tells_each_session_what_it_asked_for(gateways, hosts, 
         assert listener.host.ask('resources/subscribe', {'uri': URIS[0]}).result() == '{}'
     assert two.host.ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'
     assert not up.entries('unsubscribed')       # one still wants it
+    assert three.host.ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'      # it never wanted it
+    assert not up.entries('unsubscribed')
     two.host.ask('resources/subscribe', {'uri': URIS[1]}).result()
     three.host.call('say', {'raw': [UPDATED % URIS[0], UPDATED % URIS[1], CHANGED % 'tools']}).messages()
     for listener, updates in ((one, [UPDATED % URIS[0]]), (two, [UPDATED % URIS[1]]), (three, [])):

@@ -278,6 +278,28 @@ def test_cancelling_the_call_withdraws_its_question(up, asked):
     assert call.host.ask('ping').result() == '{}' and len(up.answers()) == 1
 
 
+def test_whatever_is_asked_while_its_call_is_cancelled_has_one_answer(up, gateways, hosts):
+    """Before the cancel, on the way to the host when it comes, or after it."""
+    gateway = gateways({'up': up.entry(**ALLOWED)})
+    host = hosts(gateway.server_url('up'), capabilities=CAN).open()
+    host.say('echo')
+    asked = []
+    for n in range(12):
+        id = '"at %d"' % n
+        call = host.start_call('quiz', up.arguments(id=id, first_ms=30), id=str(500 + n))
+        time.sleep(0.006 * n)           # wherever that is in the call: the same must hold
+        assert host.cancel(500 + n).status == 202
+        call.answer().messages()
+        asked.append(id)
+    for id in asked:
+        up.wait_for('asked', id=id)
+
+    def of(id):
+        return [a for a in up.answers() if rawjson.get(a, 'id') == id]
+    wait_until(lambda: all(of(id) for id in asked), what='each to be answered')
+    assert all(len(of(id)) == 1 and rawjson.get(of(id)[0], 'error') for id in asked), up.answers()
+
+
 def test_late_double_and_unknown_answers_are_taken_and_dropped(plain, asked):
     call = asked(plain)
     question = call.question()

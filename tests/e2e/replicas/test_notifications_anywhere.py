@@ -2,6 +2,7 @@
 and whoever listens upstream (issue 4 B)."""
 import collections
 import json
+import os
 import signal
 import time
 
@@ -372,3 +373,44 @@ def test_a_subscription_at_a_process_of_each_replica_is_at_one_of_them(stdio_fak
     assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
     assert each[2].end().status in (200, 204)
     wait_until(lambda: (2, URIS[0]) not in subscribed(), what='the process to be left at the end')
+
+
+def frozen_while(replica, what):
+    os.kill(replica.gateway.pid, signal.SIGSTOP)
+    try:
+        what()
+    finally:
+        os.kill(replica.gateway.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize('then', ['subscribed elsewhere', 'unsubscribed elsewhere'])
+def test_a_replica_that_misses_the_word_looks_at_the_record(stdio_fakes, memory, clusters, hosts, then):
+    child = stdio_fakes('up', capabilities=LOUD, resources=URIS)
+    cluster = clusters({'up': child.config()}, redis=memory, balanced=False, stdio=STDIO, lease='15s')
+    host = hosts(cluster[0].url('up'), timeout=20).open()
+    each = [at(host, replica) for replica in cluster]
+    pids = [there.say('pid') for there in each]
+    assert each[0].ask('resources/subscribe', {'uri': URIS[0]}).result() == '{}'
+    wait_until(lambda: fields_of(memory, 'get:up:'), what='the record to say where it is subscribed')
+
+    def meanwhile():
+        memory.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')
+        method = 'resources/' + then.split('d ')[0]
+        assert each[1].ask(method, {'uri': URIS[0]}).result() == '{}'
+    frozen_while(cluster[0], meanwhile)
+    child.wait('unsubscribed', pid=int(pids[0]), uri=URIS[0])
+
+
+def test_what_another_session_is_subscribed_to_at_the_same_process_stays(stdio_fakes, memory, clusters, hosts):
+    child = stdio_fakes('up', capabilities=LOUD, resources=URIS)
+    cluster = clusters({'up': child.config()}, redis=memory, balanced=False, stdio=STDIO)
+    leaver, stayer = (hosts(cluster[0].url('up')).open() for _ in range(2))
+    for host, place in ((leaver, 0), (stayer, 1)):
+        assert at(host, cluster[place]).ask('resources/subscribe', {'uri': URIS[0]}).result() == '{}'
+    assert at(leaver, cluster[1]).ask('resources/unsubscribe', {'uri': URIS[0]}).result() == '{}'
+    place = at(leaver, cluster[0])
+    child.wait('unsubscribed', pid=int(place.say('pid')))
+    stream = Listener(at(stayer, cluster[1]))
+    at(stayer, cluster[1]).call('say', {'raw': [UPDATED % URIS[0]]}).messages()
+    assert stream.until(lambda m: 'updated' in m) == UPDATED % URIS[0]
+    assert len(child.entries('unsubscribed')) == 1
