@@ -15,6 +15,7 @@
 #include "session/session.hpp"
 #include "upstream/link.hpp"
 
+#include <chrono>
 #include <list>
 #include <map>
 #include <memory>
@@ -200,6 +201,11 @@ private:
     bool listening_ = false;
     bool closing_ = false;
 };
+
+// What is told upstream when nobody waits for what comes of it.
+inline constexpr auto farewell = std::chrono::seconds(2);
+// Between two tries to write into the session's record while the store is away.
+inline constexpr auto record_pace = std::chrono::milliseconds(500);
 
 // Whether the upstream of a link is one process shared by all host sessions: then it is not ours to
 // close.

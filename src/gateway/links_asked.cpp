@@ -11,8 +11,7 @@ namespace sluice::gateway {
 
 namespace {
 constexpr std::size_t most_handed_on = 16; // at once; what is more is refused
-constexpr auto farewell = std::chrono::seconds(2);
-} // namespace
+}
 
 bool session_links::look_elsewhere(const shared_served& server, const wire::message& said) {
     if (closing_ || !is_kept(*server) || handing_on_ >= most_handed_on) return false;

@@ -16,7 +16,6 @@ namespace {
 // How long the calls of an upstream session that lost a race have to end by themselves.
 constexpr auto others_call_off = std::chrono::milliseconds(500);
 constexpr auto last_calls = std::chrono::minutes(1);
-constexpr auto publish_pace = std::chrono::milliseconds(500);
 // How often a replica that would listen asks whether the one that does still wants to.
 constexpr auto claim_again = std::chrono::seconds(30);
 
@@ -137,7 +136,7 @@ aio::task<> session_links::publish_later(shared_slot s) {
         return !closing_ && !s->closed && s->link == link && link->usable() && !is_published(*s);
     };
     while (wanted()) {
-        co_await aio::pause(publish_pace);
+        co_await aio::pause(record_pace);
         if (!wanted() || !in_.sessions.kept()->store().how().up) continue;
         auto handle = link->handle();
         auto stands = co_await enter(s, handle);

@@ -13,7 +13,6 @@ namespace sluice::gateway {
 
 namespace {
 
-constexpr auto farewell = std::chrono::seconds(2);
 // Until the next try, when the store or the process does not answer.
 constexpr auto first_pause = std::chrono::milliseconds(500);
 constexpr auto longest_pause = std::chrono::seconds(30);

@@ -11,7 +11,6 @@ namespace sluice::gateway {
 
 namespace {
 
-constexpr auto publish_pace = std::chrono::milliseconds(500);
 // What the record takes of a session's subscriptions; any more are known to one replica alone.
 constexpr std::size_t most_subscriptions = 1'000;
 constexpr std::size_t longest_uri = 8 * 1024;
@@ -110,7 +109,7 @@ aio::task<> session_links::keep_subscription(shared_slot s, std::string uri) {
         auto key = session::records::record_key(host_.who().key);
         auto written = co_await store.set(std::move(key), std::move(values));
         if (written) break;
-        co_await aio::pause(publish_pace);
+        co_await aio::pause(record_pace);
     }
     bool here = is_shared(s->of->settings()) && s->subscriptions.contains(uri);
     if (closing_ || !here) co_return;

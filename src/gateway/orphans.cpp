@@ -16,8 +16,6 @@ constexpr std::string_view unknown_outcome =
     "outcome unknown: replica lost. The replica of the gateway that ran this call is gone, and the "
     "answer of upstream '";
 
-constexpr auto farewell = std::chrono::seconds(2);
-
 // What the dead replica left of a call.
 struct orphan {
     std::string id;     // the host's, JSON text

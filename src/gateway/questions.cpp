@@ -5,6 +5,7 @@
 #include "gateway/replicas.hpp"
 #include "mcp/client_capabilities.hpp"
 #include "mcp/errors.hpp"
+#include "upstream/handshake.hpp"
 #include "wire/message.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr auto answer_limit = std::chrono::seconds(10);
 constexpr auto farewell_limit = std::chrono::seconds(2); // somebody waits for the end of the call
 
 base::fault too_many() {
-    return {base::errc::too_many, "too many questions are open in this call"};
+    return {base::errc::too_many, std::string(upstream::flooded)};
 }
 
 } // namespace

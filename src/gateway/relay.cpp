@@ -73,7 +73,7 @@ void note_for_others(house& in, operation& op, std::size_t server, upstream::out
 
 // The call had been cancelled when it was asked.
 aio::task<> refuse_late(shared_link link, wire::message question) {
-    auto until = aio::clock::now() + std::chrono::seconds(2);
+    auto until = aio::clock::now() + farewell;
     auto bytes = upstream::answer_to(question);
     [[maybe_unused]] auto sent = co_await link->notify(std::move(bytes), until);
 }

@@ -13,7 +13,6 @@ namespace sluice::gateway {
 
 namespace {
 
-constexpr auto farewell = std::chrono::seconds(2);
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr auto longest_pause = std::chrono::seconds(30);
 

@@ -116,9 +116,7 @@ std::string answer_to(const wire::message& request) {
 }
 
 std::string answer_to_flood(const wire::message& request) {
-    return wire::make_error(
-        request.view(request.id), mcp::code_internal, "too many questions are open in this call"
-    );
+    return wire::make_error(request.view(request.id), mcp::code_internal, flooded);
 }
 
 std::string refusal_of(const wire::unaccepted& request, const base::fault& why) {

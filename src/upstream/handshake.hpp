@@ -29,7 +29,8 @@ std::string for_this_hop(const outgoing& request, std::string_view id_text);
 // What we answer ourselves to a request of the upstream's: a ping, one that no client knows, or one
 // that belongs to no call.
 std::string answer_to(const wire::message& request);
-// To one that would wait with too many others for its call to take it.
+// To one that would wait with too many others for its call to take it, or for its host.
+inline constexpr std::string_view flooded = "too many questions are open in this call";
 std::string answer_to_flood(const wire::message& request);
 
 // What we answer to a request that is not well formed.
