@@ -65,6 +65,7 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
       replicas_(loop, *store_, settings_.gateway.peer),
       records_(*store_, ids_, settings_.session, [this] { return replicas_.self(); }),
       sessions_(loop.get_executor(), settings_.session, &records_),
+      roll_(loop, *store_, replicas_, sessions_),
       peers_(loop, deadlines_, replicas_, ids_, meters_, peers_from(settings_)),
       bodies_(settings_.gateway.inflight_bytes),
       permits_([this](const session::identity& who, const gateway::served& server) {
@@ -83,6 +84,7 @@ runtime::runtime(aio::loop& loop, settings from, std::string file)
           servers_,
           permits_
       },
+      estates_(grounds_, [this]() -> gateway::house& { return newest_->in; }),
       chores_(loop.get_executor(), "app") {
     replicas_.reach_by(peers_);
     bodies_.count_also(sessions_.counters().bytes);
@@ -184,7 +186,11 @@ void runtime::listen_to_store() {
         return std::make_unique<gateway::session_links>(grounds_, host);
     });
     sessions_.doubt_homes_when([this] { return replicas_.may_be_taken_over(); });
-    replicas_.on_regained([this] { sessions_.look_at_homes(); });
+    replicas_.on_regained([this] {
+        sessions_.doubt_all();
+        sessions_.look_at_homes();
+    });
+    records_.tell_of_work([this](const std::string& session) { roll_.add(session); });
     store_->on_word(
         [this](std::string_view channel, std::string_view word) { sessions_.heard(channel, word); },
         [this] { sessions_.doubt_all(); }
@@ -192,6 +198,8 @@ void runtime::listen_to_store() {
     store_->listen(std::string(session::session_channel));
     store_->start();
     sessions_.start_keeping();
+    roll_.start();
+    estates_.start();
     if (ids_.can_seal()) return;
     auto salt = share_salt();
     chores_.spawn(std::move(salt));
@@ -216,7 +224,9 @@ aio::task<> runtime::drain() {
     while (sessions_.calls_under_way() > 0 && aio::clock::now() < until) {
         co_await aio::pause(std::chrono::milliseconds(20));
     }
+    co_await estates_.shut_down();
     co_await sessions_.shut_down();
+    co_await roll_.shut_down();
     if (listener_) co_await listener_->drain(std::chrono::seconds(2));
     co_await replicas_.shut_down();
     if (peer_listener_) co_await peer_listener_->drain(std::chrono::seconds(1));

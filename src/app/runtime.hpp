@@ -14,8 +14,10 @@
 #include "front/front.hpp"
 #include "front/peer_door.hpp"
 #include "front/peers.hpp"
+#include "gateway/estates.hpp"
 #include "gateway/renewal.hpp"
 #include "gateway/replicas.hpp"
+#include "gateway/roll.hpp"
 #include "net/child.hpp"
 #include "net/http_server.hpp"
 #include "state/store.hpp"
@@ -101,11 +103,13 @@ private:
     gateway::replicas replicas_;
     session::records records_;
     session::registry sessions_;
+    gateway::roll roll_;
     front::peers peers_;
     sys::budget bodies_;
     gateway::permits permits_; // by the newest generation
     gateway::grounds grounds_;
     std::shared_ptr<generation> newest_;
+    gateway::estates estates_;
     std::vector<std::shared_ptr<generation>> old_; // until nothing runs in any of them
     std::uint64_t reloads_ok_ = 0;
     std::uint64_t reloads_refused_ = 0;

@@ -23,7 +23,7 @@ calls_elsewhere(const grounds& in, std::shared_ptr<session::session> host, std::
     if (!record) co_return record.error();
     std::vector<std::string> found;
     for (const auto& [name, value] : *record) {
-        if (!name.starts_with("call:")) continue;
+        if (!session::session::is_call_field(name)) continue;
         auto [replica, handle] = session::session::where_it_runs(value);
         if (in.replicas.is_me(replica)) continue;
         auto log = host->place_of_log(handle).key;

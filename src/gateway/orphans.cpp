@@ -185,6 +185,7 @@ aio::task<bool> take_over_orphan(
     auto log = host->make_journal(std::move(at));
     auto taken = co_await log->take_over(from.epoch());
     if (!taken) co_return false;
+    host->kept()->holds_work(host->who().key);
     // What the dead one wrote after our last look; from now on it can write no more.
     for (int tries = 0; tries < 3; ++tries) {
         auto read = co_await from.pull(aio::clock::now());

@@ -111,9 +111,15 @@ aio::task<bool> replicas::renew() {
         if (!kept) co_return false;
         leased_ = *kept;
         if (!leased_) {
+            bool in_time = sent - renewed_ < from_.lease;
             sys::log_line(sys::log_level::warn, "replica")
                 .field("id", self_)
-                .field("text", "the lease ran out; others may have taken over what was held");
+                .field(
+                    "text",
+                    in_time ? "the store has lost the lease before its time, and perhaps whatever "
+                              "else it held: each session is looked up at its next use"
+                            : "the lease ran out; others may have taken over what was held"
+                );
         }
     }
     if (!leased_) {

@@ -39,7 +39,8 @@ public:
     bool holds_lease() const;
     // The store is there and has not heard of us for a lease: others may have taken over.
     bool may_be_taken_over() const { return !holds_lease() && store_.how().up; }
-    // Called when a lease that had run out is ours again. Before start().
+    // Called when a lease that had run out, or that the store had lost with whatever else it held,
+    // is ours again. Before start().
     void on_regained(std::function<void()> what) { regained_ = std::move(what); }
     std::chrono::milliseconds lease() const { return from_.lease; }
 

@@ -110,14 +110,19 @@ records::unused_longest(std::string principal, aio::duration least) {
 aio::task<base::result<std::optional<identity>>> records::find(std::string id) {
     auto key = key_in(id);
     if (!key || !shared()) co_return std::optional<identity>();
-    auto record = co_await store_.read(record_key(*key));
+    auto found = co_await find_by_key(std::move(*key));
+    if (found && *found && (*found)->id != id) co_return std::optional<identity>();
+    co_return found;
+}
+
+aio::task<base::result<std::optional<identity>>> records::find_by_key(std::string key) {
+    auto record = co_await store_.read(record_key(key));
     if (!record) co_return record.error();
     if (!*record) co_return std::optional<identity>();
     auto who = read_identity(field_of(**record, who_field));
     // Not of our writing: nobody can be served by it.
     if (!who) co_return std::optional<identity>();
-    if (who->id != id) co_return std::optional<identity>();
-    who->key = std::move(*key);
+    who->key = std::move(key);
     who->home = field_of(**record, "home");
     who->log_level = field_of(**record, "level");
     co_return std::optional(std::move(*who));

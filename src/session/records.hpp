@@ -58,6 +58,7 @@ public:
     unused_longest(std::string principal, aio::duration least);
     // Nothing when there is no such session (any more).
     aio::task<base::result<std::optional<identity>>> find(std::string id);
+    aio::task<base::result<std::optional<identity>>> find_by_key(std::string key);
     // For another idle time from now; false when it has ended.
     aio::task<base::result<bool>> keep(identity who);
     // Erases it and tells every replica. What it held; nothing when somebody else was quicker.
@@ -79,6 +80,14 @@ public:
     std::optional<std::string> open_handle(std::string_view key, std::string_view sealed) const;
     // An id for a question in that session, a JSON string.
     std::string seal_ask(std::string_view key) const;
+    // Who is told of each session that has, or will have in a moment, something here that another
+    // replica would have to take over.
+    void tell_of_work(std::function<void(const std::string& key)> whom) {
+        works_ = std::move(whom);
+    }
+    void holds_work(const std::string& key) const {
+        if (works_) works_(key);
+    }
     // Makes this replica the home of a session whose home `before` is dead.
     aio::task<base::result<bool>> move_home(std::string id, std::string before);
     // Wakes `grown` when a replica has written more into that log.
@@ -95,6 +104,7 @@ private:
     const sys::sealer& ids_;
     const settings& bounds_;
     std::function<std::string()> replica_;
+    std::function<void(const std::string&)> works_;
     std::multimap<std::string, aio::signal_flag*, std::less<>> followed_; // by log
 };
 

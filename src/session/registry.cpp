@@ -26,6 +26,7 @@ base::result<std::shared_ptr<session>> registry::open(identity who) {
         who.id = sys::random_id();
         who.key = who.id;
     }
+    if (shared() && who.one_stream) records_->holds_work(who.key);
     auto key = who.id;
     return admit(std::move(who), std::move(key));
 }

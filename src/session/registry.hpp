@@ -59,8 +59,13 @@ public:
 
     // Ends it for all replicas. errc::unreachable when the store is away; it has not ended then.
     aio::task<base::result<void>> end(std::shared_ptr<session> s);
-    // The same in the background, where nobody could do anything about a store that is away.
+    // Of a session that lives nowhere any more: its upstream sessions are closed from here.
+    aio::task<base::result<void>> end_deserted(identity who);
+    // As end(), in the background, where nobody could do anything about a store that is away.
     void end_soon(std::shared_ptr<session> s);
+
+    // Of whatever principal, for what is about a session and not from its host; also while it ends.
+    std::shared_ptr<session> by_key(std::string_view key) const;
 
     // What the store's broadcast brought, and that some of it may have been missed.
     void heard(std::string_view channel, std::string_view word);
@@ -103,7 +108,6 @@ private:
     bool let_a_copy_go();
     bool has_lost_home(const session& s, const identity& recorded) const;
     aio::task<> leave_lost_homes();
-    std::shared_ptr<session> by_key(std::string_view key) const;
     aio::task<> run(std::shared_ptr<session> s, std::string key);
     bool is_past(const identity& who) const; // timeouts.session_max_age
     aio::task<> end_past(std::shared_ptr<session> here, identity who);

@@ -80,15 +80,24 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
 // away it stays, and is as little found as later.
 aio::task<> registry::end_past(std::shared_ptr<session> here, identity who) {
     bool lives_elsewhere = !who.home.empty() && who.home != records_->replica();
-    if (!here && !lives_elsewhere && !who.one_stream) {
-        auto id = who.id;
-        auto made = admit(who, std::move(id));
-        if (made) here = std::move(*made);
-    }
     if (here) [[maybe_unused]]
         auto ended = co_await end(std::move(here));
-    else [[maybe_unused]]
+    else if (lives_elsewhere || who.one_stream) [[maybe_unused]]
         auto gone = co_await records_->end(std::move(who));
+    else [[maybe_unused]]
+        auto ended = co_await end_deserted(std::move(who));
+}
+
+aio::task<base::result<void>> registry::end_deserted(identity who) {
+    auto id = who.id;
+    auto made = admit(who, std::move(id));
+    if (made) {
+        auto ended = co_await end(std::move(*made));
+        co_return ended;
+    }
+    auto gone = co_await records_->end(std::move(who));
+    if (!gone) co_return gone.error();
+    co_return base::result<void>();
 }
 
 aio::task<base::result<void>> registry::end(std::shared_ptr<session> s) {

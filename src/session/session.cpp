@@ -194,6 +194,12 @@ bool session::is_busy() const {
     return !listed_.empty() || attached_streams() > 0;
 }
 
+bool session::holds_work() const {
+    return who_.one_stream || std::any_of(streams_.begin(), streams_.end(), [](const auto& s) {
+               return s.second->is_kept() && !s.second->done() && !s.second->is_fenced();
+           });
+}
+
 std::size_t session::attached_streams() const {
     auto attached = std::count_if(streams_.begin(), streams_.end(), [](const auto& s) {
         return s.second->attached();

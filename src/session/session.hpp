@@ -127,6 +127,7 @@ public:
     bool has_call(const wire::token& host_id) const { return listed_.contains(host_id); }
     // Under which name the record says which replica runs a call, or waits for an answer.
     static std::string call_field(const wire::token& host_id);
+    static bool is_call_field(std::string_view name) { return name.starts_with("call:"); }
     // And its value: the replica, and the handle of the call's stream.
     static std::string running_at(std::string_view replica, std::string_view handle);
     static std::pair<std::string, std::string> where_it_runs(std::string_view value);
@@ -169,6 +170,8 @@ public:
     // Words of the store may have been missed: look whether it still exists before it is used.
     bool is_doubtful = false;
     bool is_busy() const; // a call under way or a stream attached
+    // Something of it ends with this replica unless another takes it over.
+    bool holds_work() const;
     std::size_t attached_streams() const;
     std::uint32_t calls_numbered = 0; // tells the calls of a shared stream apart; front counts
     // GETs that read a stream now; front counts them.

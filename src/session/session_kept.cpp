@@ -99,6 +99,7 @@ aio::task<> session::keep_later(std::shared_ptr<session> self, std::weak_ptr<str
 
 // False while the store is away.
 aio::task<bool> session::try_to_keep(std::shared_ptr<stream> s) {
+    kept_->holds_work(who_.key);
     auto at = place_of_log(s->handle());
     state::fields calls;
     std::string ids;
