@@ -5,6 +5,7 @@
 #include "app/gauges.hpp"
 #include "base/text.hpp"
 #include "gateway/links.hpp"
+#include "policy/key_names.hpp"
 #include "state/redis.hpp"
 #include "sys/log.hpp"
 #include "sys/random.hpp"
@@ -197,7 +198,12 @@ void runtime::listen_to_store() {
     );
     store_->listen(std::string(session::session_channel));
     store_->start();
-    sessions_.start_keeping();
+    sessions_.start_keeping([this] {
+        std::vector<std::string> principals;
+        for (const auto& [id, name] : policy::names_by_id(newest_->from.policy))
+            principals.push_back(id);
+        return principals;
+    });
     roll_.start();
     estates_.start();
     if (ids_.can_seal()) return;

@@ -80,9 +80,9 @@ public:
     void attach_to_each(std::function<std::unique_ptr<attachment>(session&)> make) {
         make_attachment_ = std::move(make);
     }
-    // Keeps the records of sessions in use, and ends those idle for too long; runs until
-    // shut_down().
-    void start_keeping();
+    // Keeps the records of sessions in use, and ends those idle for too long, of the principals
+    // that `whose` gives also where no replica has a copy any more; runs until shut_down().
+    void start_keeping(std::function<std::vector<std::string>()> whose);
 
     // From now on, also for sessions that are open.
     void use(const settings& bounds) { bounds_ = bounds; }
@@ -105,6 +105,8 @@ private:
 
     base::result<std::shared_ptr<session>> admit(identity who, std::string key);
     bool make_room_for(std::string_view principal);
+    aio::task<bool> end_unused(std::string principal, aio::duration least);
+    aio::task<> end_unwatched(std::string principal, aio::duration idle);
     bool let_a_copy_go();
     bool has_lost_home(const session& s, const identity& recorded) const;
     aio::task<> leave_lost_homes();
@@ -121,6 +123,7 @@ private:
     registry_counters numbers_;
     std::function<std::unique_ptr<attachment>(session&)> make_attachment_;
     std::function<bool()> may_have_lost_homes_;
+    std::function<std::vector<std::string>()> principals_;
     // By id; throw-away ones under a name that no header can hold.
     std::unordered_map<std::string, std::shared_ptr<session>> sessions_;
     std::unordered_map<std::string, std::weak_ptr<session>> by_key_;

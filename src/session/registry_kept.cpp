@@ -15,19 +15,23 @@ constexpr auto longest_tick = std::chrono::seconds(30);
 } // namespace
 
 aio::task<bool> registry::make_room_in_store(std::string principal) {
-    auto oldest = co_await records_->unused_longest(principal, idle_enough);
+    bool made = co_await end_unused(std::move(principal), idle_enough);
+    co_return made;
+}
+
+// True when there was one.
+aio::task<bool> registry::end_unused(std::string principal, aio::duration least) {
+    auto oldest = co_await records_->unused_longest(std::move(principal), least);
     if (!oldest || !*oldest) co_return false;
-    auto who = std::move(**oldest);
-    // Taken up first, so that its upstream sessions are closed too. Not one whose home is another
-    // replica, which hears of the end, nor one whose record has gone before its place on the
-    // roster.
-    auto taken = co_await adopt(who.id, principal);
-    if (taken && taken->here) {
-        if (taken->here->is_busy()) co_return false;
-        auto ended = co_await end(taken->here);
-        co_return ended.ok();
-    }
-    auto ended = co_await records_->end(std::move(who));
+    auto& who = **oldest;
+    auto it = sessions_.find(who.id);
+    auto here = it == sessions_.end() ? nullptr : it->second;
+    if (here && here->is_busy()) co_return false;
+    base::result<void> ended;
+    if (here)
+        ended = co_await end(std::move(here));
+    else
+        ended = co_await end_deserted(std::move(who));
     co_return ended.ok();
 }
 
@@ -76,21 +80,21 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     co_return out;
 }
 
-// Taken up first where it can be, so that its upstream sessions are closed too. While the store is
-// away it stays, and is as little found as later.
+// While the store is away it stays, and is as little found as later.
 aio::task<> registry::end_past(std::shared_ptr<session> here, identity who) {
-    bool lives_elsewhere = !who.home.empty() && who.home != records_->replica();
     if (here) [[maybe_unused]]
         auto ended = co_await end(std::move(here));
-    else if (lives_elsewhere || who.one_stream) [[maybe_unused]]
-        auto gone = co_await records_->end(std::move(who));
     else [[maybe_unused]]
         auto ended = co_await end_deserted(std::move(who));
 }
 
+// Taken up first where it can be: whoever erases a record ends the upstream sessions in it, and the
+// other replicas, its home among them, only hear of it. Its record may have gone before its place
+// on the roster.
 aio::task<base::result<void>> registry::end_deserted(identity who) {
     auto id = who.id;
-    auto made = admit(who, std::move(id));
+    base::result<std::shared_ptr<session>> made = base::fault(base::errc::not_found, "no record");
+    if (!id.empty()) made = admit(who, std::move(id));
     if (made) {
         auto ended = co_await end(std::move(*made));
         co_return ended;
@@ -176,8 +180,9 @@ aio::task<> registry::leave_lost_homes() {
     }
 }
 
-void registry::start_keeping() {
+void registry::start_keeping(std::function<std::vector<std::string>()> whose) {
     if (!shared()) return;
+    principals_ = std::move(whose);
     auto job = keep_all();
     chores_.spawn(std::move(job));
 }
@@ -197,7 +202,18 @@ aio::task<> registry::keep_all() {
             auto s = listed.lock();
             if (s && !s->is_ending()) co_await keep_one(std::move(s));
         }
+        auto whose = principals_ ? principals_() : std::vector<std::string>();
+        for (auto& principal : whose)
+            co_await end_unwatched(std::move(principal), bounds_.idle_ttl + 2 * tick);
     }
+}
+
+// Those that no replica has a copy of any more: else that one would have ended it, and whoever uses
+// a session says so in its record within a tick.
+aio::task<> registry::end_unwatched(std::string principal, aio::duration idle) {
+    bool another = true;
+    while (another && !chores_.stopping())
+        another = co_await end_unused(principal, idle);
 }
 
 aio::task<> registry::keep_one(std::shared_ptr<session> s) {

@@ -131,3 +131,14 @@ def test_a_session_that_has_ended_is_on_no_roll(fakes, memory, clusters, hosts):
     wait_until(lambda: 'rolls' in rolls(cluster), 5, 'the session to be on the roll')
     assert at(host, cluster[1]).end().status in (200, 204)
     wait_until(lambda: not rolls(cluster), 10, 'the roll to be gone')
+
+
+def test_an_idle_session_whose_replica_died_is_ended_upstream_as_well(fakes, memory, clusters, hosts):
+    up = fakes('up', kind=Counted)
+    cluster = clusters({'up': http(up)}, redis=memory, balanced=False, lease='1s', timeouts={'session_idle': '2s'})
+    host = hosts(cluster[0].url('up')).open()
+    assert host.say('quick', '{"key":"k"}') == 'done k' and len(up.live) == 1
+    cluster[0].kill()
+    wait_until(lambda: not up.live, 20, 'the upstream session to be ended')
+    assert at(host, cluster[1]).ask('ping').status == 404
+    assert len(up.deleted) == len(set(up.deleted)), 'each by one replica'

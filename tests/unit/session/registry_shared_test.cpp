@@ -1,3 +1,4 @@
+#include "aio/within.hpp"
 #include "registries.hpp"
 #include "sys/clock.hpp"
 
@@ -177,7 +178,7 @@ TEST_CASE("without a request an old session ends by itself, with a store that is
     bounds.max_age = std::chrono::milliseconds(8); // how often it is looked at goes with it
     two both(bounds);
     both.run([&clock](two& p) -> task<> {
-        p.a.start_keeping();
+        p.a.start_keeping({});
         auto here = co_await p.open(p.a);
         here->standing().attach(0); // a host that listens
         auto id = here->who().id;
@@ -202,5 +203,33 @@ TEST_CASE("without a request an old session ends by itself, with a store that is
         clock.advance(a_day);
         bool gone = co_await gone_within_patience(in, (*other)->who().id, "bob");
         CHECK(gone);
+    });
+}
+TEST_CASE("an idle session that no replica has a copy of is ended all the same, with what it held"
+) {
+    settings bounds;
+    bounds.idle_ttl = std::chrono::milliseconds(80); // how often it is looked at goes with it
+    two both(bounds);
+    both.run([](two& p) -> task<> {
+        auto closed = std::make_shared<int>(0);
+        p.b.attach_to_each([closed](auto&) { return std::make_unique<ending_seen>(closed); });
+        p.b.start_keeping([] { return std::vector<std::string>{"alice"}; });
+        auto left = co_await p.open(p.a);
+        left->end_here();
+        auto used = co_await p.open(p.b);
+        auto key = left->who().key;
+        auto until = aio::test::late();
+        while (*closed == 0 && aio::clock::now() < until) {
+            used->touch();
+            co_await aio::pause(std::chrono::milliseconds(1));
+        }
+        CHECK(*closed == 1);
+        auto record = co_await p.of_b.find_by_key(std::move(key));
+        REQUIRE(record);
+        CHECK_FALSE(*record);
+        CHECK_FALSE(used->is_ending());
+        auto listed = co_await p.store->members("k:alice");
+        REQUIRE(listed);
+        CHECK(*listed == std::vector{used->who().key});
     });
 }
