@@ -46,6 +46,7 @@ class Book(Tally):
     def __init__(self):
         super().__init__()
         self.said = {}              # key of a question -> the exact result that its person gave
+        self.unheard = set()        # keys of calls whose replica died before it had said anything of them
 
 
 class Person(threading.Thread):
@@ -86,13 +87,18 @@ class Person(threading.Thread):
         except TimeoutError:
             return self.book.complain('hung hosts', key + ': no answer')
         except BROKEN:
-            return self.book.count('connections lost before an answer')
+            return self.nothing_heard(key, 'connections lost before an answer')
         if answer.status == 404:
             self.book.complain('lost sessions', key)
             return self.begin()
         if answer.status != 200:
-            return self.book.count('refused with %d' % answer.status)
+            return self.nothing_heard(key, 'refused with %d' % answer.status)
         return self.follow(key, answer)
+
+    def nothing_heard(self, key, what):
+        with self.book.lock:
+            self.book.unheard.add(key)
+        self.book.count(what)
 
     def follow(self, key, answer):
         """Reads the call to its end, over resumes; answers what is asked, once."""
@@ -209,16 +215,19 @@ def judge(up, book):
         book.complain('duplicate executions', key)
 
 
-def open_questions(up):
+def open_questions(up, book):
+    """But for those of calls that died within their first milliseconds, before any record was made: their hosts had
+    no answer from the gateway at all, and no connection is left that knows of them."""
     settled = {json.loads(event['id']) for event in up.event_list('answer')}
-    return [e['key'] for e in up.event_list('asked') if e['key'] not in settled and not up.cancelled[e['key']]]
+    return [e['key'] for e in up.event_list('asked')
+            if e['key'] not in settled | book.unheard and not up.cancelled[e['key']]]
 
 
 def await_settled(up, book):
     try:
-        wait_until(lambda: not open_questions(up), SETTLED, 'every question to have an end')
+        wait_until(lambda: not open_questions(up, book), SETTLED, 'every question to have an end')
     except AssertionError:
-        for key in open_questions(up):
+        for key in open_questions(up, book):
             book.complain('questions left open upstream', key)
 
 
