@@ -188,7 +188,7 @@ aio::task<> fetch_parts(
     op->waited += aio::clock::now() - began; // the parts have clocks of their own, side by side
 }
 
-aio::task<base::result<std::vector<std::string>>> fetch_all_names(
+aio::task<base::result<bool>> read_list(
     house& in,
     shared_operation op,
     const mcp::method_info& list,
@@ -197,9 +197,10 @@ aio::task<base::result<std::vector<std::string>>> fetch_all_names(
 ) {
     auto grant = may_ask(in, *op, server);
     if (!grant) co_return grant.error();
-    std::vector<std::string> names;
+    auto most_pages = in.names.rules().max_pages;
+    std::vector<std::uint64_t> seen;
     std::string cursor;
-    for (std::size_t page_number = 0; page_number < how_far.most_pages; ++page_number) {
+    for (std::uint32_t page_number = 0; page_number < most_pages; ++page_number) {
         auto inner = with_message(op, list, list_request(list, cursor));
         auto what = list_call(in, *grant, server);
         what.longest = std::min(what.longest, how_far.until - aio::clock::now());
@@ -208,12 +209,13 @@ aio::task<base::result<std::vector<std::string>>> fetch_all_names(
         if (!answer) co_return answer.error();
         auto page = page_of(in, *op, list, server, *answer);
         if (!page) co_return page.error();
-        std::move(page->natives.begin(), page->natives.end(), std::back_inserter(names));
-        if (how_far.enough && how_far.enough()) co_return names;
-        if (!page->next_cursor || *page->next_cursor == cursor) co_return names;
+        if (how_far.enough(page->natives)) co_return true;
+        if (!page->next_cursor) co_return false;
+        auto goes_on = catalog::go_on_at(seen, *page->next_cursor);
+        if (!goes_on) co_return goes_on.error();
         cursor = *page->next_cursor;
     }
-    co_return base::fault(base::errc::protocol, "its list is too long to look for a name in it");
+    co_return catalog::too_long(most_pages);
 }
 
 } // namespace sluice::gateway
