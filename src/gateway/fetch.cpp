@@ -22,14 +22,15 @@ policy::item_kind kind_of(const mcp::method_info& list) {
 
 // A display name that the server's own list has as well: both tools are served, and who runs the
 // gateway is told of it once.
-void tell_of_displaced(house& in, std::size_t server, const std::string& native) {
-    auto by = in.names.displaced_by(server, native);
-    if (!by || !in.lists.is_news(in.servers[server]->number, native)) return;
+void tell_of_displaced(
+    house& in, std::size_t server, const std::string& native, std::string_view by
+) {
+    if (!in.displaced.emplace(server, native).second) return;
     sys::log_line(sys::log_level::warn, "names")
         .field("server", in.names.server(server).name)
         .field("tool", base::clip(native, 128))
         .field("shown_as", mcp::distinct_name(native))
-        .field("taken_by", base::clip(*by, 128))
+        .field("taken_by", base::clip(by, 128))
         .field(
             "text",
             "tool_name_to_display_name gives this tool's own name to another tool; choose another "
@@ -47,11 +48,11 @@ rule_for(house& in, const operation& op, const mcp::method_info& list, std::size
         if (!v.keep) return v;
         bool tool = list.id == mcp::method::tools_list;
         if (!tool && list.id != mcp::method::prompts_list) return v;
-        auto shown = tool ? in.names.public_tool(op.scope, server, native)
-                          : in.names.public_name(op.scope, server, native);
-        if (shown != native) v.name = std::move(shown);
+        auto shown = tool ? in.names.show_tool(op.scope, server, native)
+                          : catalog::shown_tool{in.names.public_name(op.scope, server, native)};
+        if (shown.taken_by) tell_of_displaced(in, server, native, *shown.taken_by);
+        if (shown.name != native) v.name = std::move(shown.name);
         if (!tool) return v;
-        tell_of_displaced(in, server, native);
         auto it = settings.tool_name_to_description.find(native);
         if (it != settings.tool_name_to_description.end()) v.description = it->second;
         return v;
