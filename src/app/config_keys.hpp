@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -44,6 +45,13 @@ struct choice_slot {
     std::span<const std::string_view> words;
     std::span<const std::string_view> later = {}; // words of features to come
 };
+template <class Enum>
+choice_slot choose(
+    Enum& to, std::span<const std::string_view> words, std::span<const std::string_view> later = {}
+) {
+    static_assert(std::is_same_v<std::underlying_type_t<Enum>, std::uint8_t>);
+    return {reinterpret_cast<std::uint8_t*>(&to), words, later};
+}
 struct flag_slot { // true and false as two words
     bool* to;
     std::string_view no;
@@ -131,6 +139,7 @@ struct draft {
 };
 
 const key_table<draft>& file_keys();
+std::span<const key_row<draft>> limit_rows();              // the last of them
 const key_table<upstream::server_settings>& server_keys(); // of one entry of mcp_servers
 const key_table<policy::key_settings>& key_keys();         // of one entry of keys
 

@@ -35,9 +35,7 @@ constexpr std::array rows{
         [](server& s) -> slot { return text_slot{&s.instructions}; },
         "Given to hosts instead of the server's own instructions."},
     row{"transport",
-        [](server& s) -> slot {
-            return choice_slot{reinterpret_cast<std::uint8_t*>(&s.kind), transport_words};
-        },
+        [](server& s) -> slot { return choose(s.kind, transport_words); },
         "How the server is reached. Left out: stdio when there is a command, else http, which "
         "falls "
         "back to sse as the protocol says."},
@@ -57,11 +55,7 @@ constexpr std::array rows{
         [](server& s) -> slot { return flag_slot{&s.isolation_per_session, "shared", "session"}; },
         "stdio: one process for all hosts, or one per host session."},
     row{"auth_type",
-        [](server& s) -> slot {
-            return choice_slot{
-                reinterpret_cast<std::uint8_t*>(&s.auth.type), auth_words, later_auth_words
-            };
-        },
+        [](server& s) -> slot { return choose(s.auth.type, auth_words, later_auth_words); },
         "How auth_value is sent: bearer_token, basic, token and authorization in Authorization "
         "(the "
         "last as it is), api_key in X-API-Key."},
@@ -131,9 +125,7 @@ constexpr std::array rows{
         "Whether the text of what the server asks the person begins with the server's name in "
         "brackets, as hosts show the gateway's own. Changes bytes; nothing else does."},
     row{"validate_output",
-        [](server& s) -> slot {
-            return choice_slot{reinterpret_cast<std::uint8_t*>(&s.validate_output), output_words};
-        },
+        [](server& s) -> slot { return choose(s.validate_output, output_words); },
         "What is done with a tool's result that does not fit the tool's outputSchema: nothing; a "
         "line in the log; or an error for the host in its place, where the whole schema can be "
         "checked."},
