@@ -37,8 +37,8 @@ struct page {
 base::result<page>
 read_page(std::string_view result_text, std::string_view list_key, const item_rule& rule);
 
-// Notes the cursor at which a list goes on among the digests of those it gave before. errc::protocol
-// when it gave that one already: such a list would never end.
+// Notes the cursor at which a list goes on among the digests of those it gave before.
+// errc::protocol when it gave that one already: such a list would never end.
 base::result<void> go_on_at(std::vector<std::uint64_t>& seen, std::string_view cursor);
 base::fault too_long(std::uint32_t max_pages);
 

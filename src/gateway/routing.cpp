@@ -79,9 +79,8 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
 }
 
 // What can be done by who runs the gateway, and by who calls.
-base::fault not_looked_up(
-    house& in, const mcp::method_info& list, std::size_t server, const base::fault& why
-) {
+base::fault
+not_looked_up(house& in, const mcp::method_info& list, std::size_t server, const base::fault& why) {
     std::string_view word = is_tools(list) ? "tool" : "prompt";
     return {
         why.code,
