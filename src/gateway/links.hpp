@@ -16,6 +16,7 @@
 #include "session/session.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,7 +83,8 @@ private:
     // Links in the record, links_kept.cpp.
     aio::task<base::result<shared_link>> open_kept(shared_slot s);
     aio::task<base::result<shared_link>> publish(shared_slot s, shared_link made);
-    aio::task<base::result<std::string>> enter(shared_slot s, std::string handle);
+    aio::task<base::result<shared_link>> adopt(shared_slot s, std::string handle);
+    aio::task<base::result<std::optional<std::string>>> enter(shared_slot s, std::string handle);
     aio::task<> publish_again(shared_slot s);
     aio::task<> publish_later(shared_slot s);
     aio::task<> give_way(shared_slot s, shared_link link);

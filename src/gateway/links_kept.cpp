@@ -22,18 +22,8 @@ aio::task<base::result<shared_link>> session_links::open_kept(shared_slot s) {
     // The same one again: it is of no use any more, and a new one takes its place.
     bool fresh = known && *known && **known != s->handle;
     if (fresh) {
-        auto request = request_for(*s);
-        auto from = viewpoint_of(s->of->settings(), s->of->number, request);
-        request.adopt = **known;
-        auto adopted = co_await s->of->server->open(std::move(request));
-        if (adopted) {
-            s->handle = std::move(**known);
-            s->claims_standing = false; // that was for the one before
-            s->replaces = false;
-            in_.known.learn(from, (*adopted)->peer());
-            ++in_.numbers.adopted_upstreams;
-            co_return adopted;
-        }
+        auto adopted = co_await adopt(s, std::move(**known));
+        if (adopted) co_return adopted;
     }
     s->replaces = known && known->has_value();
     auto opened = co_await open_one(s);
@@ -42,43 +32,52 @@ aio::task<base::result<shared_link>> session_links::open_kept(shared_slot s) {
     co_return standing;
 }
 
-// Which upstream session stands in the record from now on: this one, or another's.
-aio::task<base::result<std::string>> session_links::enter(shared_slot s, std::string handle) {
+aio::task<base::result<shared_link>> session_links::adopt(shared_slot s, std::string handle) {
+    auto request = request_for(*s);
+    auto from = viewpoint_of(s->of->settings(), s->of->number, request);
+    request.adopt = handle;
+    auto adopted = co_await s->of->server->open(std::move(request));
+    if (!adopted) co_return adopted;
+    s->handle = std::move(handle);
+    s->claims_standing = false; // that was for the one before
+    s->replaces = false;
+    in_.known.learn(from, (*adopted)->peer());
+    ++in_.numbers.adopted_upstreams;
+    co_return adopted;
+}
+
+// Puts it into the record. Nothing when it stands there from now on; else what does, empty when the
+// session has ended.
+aio::task<base::result<std::optional<std::string>>>
+session_links::enter(shared_slot s, std::string handle) {
     auto& store = slots_.store();
     auto key = slots_.record();
     auto field = slots_.field("up", *s->of);
+    bool stands = false;
     if (!s->handle.empty()) {
         auto replaced = co_await store.set_if(key, field, s->handle, handle);
         if (!replaced) co_return replaced.error();
-        if (*replaced) co_return handle;
+        stands = *replaced;
     }
-    auto other = co_await store.set_new(key, field, handle);
-    if (!other) co_return other.error();
-    if (*other) co_return std::move(**other);
-    co_return handle;
+    std::optional<std::string> other;
+    if (!stands) {
+        auto found = co_await store.set_new(key, field, handle);
+        if (!found && found.error().code == base::errc::not_found) co_return std::string();
+        if (!found) co_return found.error();
+        if (*found && **found != handle) other = std::move(*found);
+    }
+    if (!other) s->handle = std::move(handle);
+    co_return other;
 }
 
 // The one that stands in the record wins; the other ends.
 aio::task<base::result<shared_link>> session_links::publish(shared_slot s, shared_link made) {
-    auto handle = made->handle();
-    if (handle.empty()) co_return made;
-    auto stands = co_await enter(s, handle);
-    if (!stands && stands.error().code == base::errc::not_found) {
-        co_await made->close();
-        co_return base::fault(base::errc::closed, "the session has ended");
-    }
-    if (!stands) co_return made;
-    if (*stands == handle) {
-        s->handle = std::move(handle);
-        co_return made;
-    }
+    if (made->handle().empty()) co_return made;
+    auto other = co_await enter(s, made->handle());
+    if (!other || !*other) co_return made;
     co_await made->close();
-    s->replaces = false;
-    s->claims_standing = false;
-    auto request = request_for(*s);
-    request.adopt = *stands;
-    auto adopted = co_await s->of->server->open(std::move(request));
-    if (adopted) s->handle = std::move(*stands);
+    if ((*other)->empty()) co_return base::fault(base::errc::closed, "the session has ended");
+    auto adopted = co_await adopt(std::move(s), std::move(**other));
     co_return adopted;
 }
 
@@ -87,17 +86,12 @@ aio::task<> session_links::publish_again(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     auto link = s->link;
     if (!link) co_return;
-    auto handle = link->handle();
-    auto stands = co_await enter(s, handle);
-    bool ended = !stands && stands.error().code == base::errc::not_found;
-    if (ended || (stands && *stands != handle)) {
+    auto other = co_await enter(s, link->handle());
+    if (other && *other) {
         co_await give_way(std::move(s), std::move(link));
         co_return;
     }
-    if (stands)
-        s->handle = std::move(handle);
-    else
-        chores_.spawn(publish_later(s));
+    if (!other) chores_.spawn(publish_later(s));
     watches_.stands_anew(s);
     co_await watches_.set_up_again(s);
 }
@@ -119,18 +113,15 @@ aio::task<> session_links::publish_later(shared_slot s) {
     while (wanted()) {
         co_await aio::pause(record_pace);
         if (!wanted() || !slots_.store().how().up) continue;
-        auto handle = link->handle();
-        auto stands = co_await enter(s, handle);
-        bool ended = !stands && stands.error().code == base::errc::not_found;
-        if (!stands && !ended) continue;
-        if (ended || *stands != handle) {
+        bool replaces = !s->handle.empty();
+        auto other = co_await enter(s, link->handle());
+        if (!other) continue;
+        if (*other) {
             s->publishing = false;
             co_await give_way(std::move(s), std::move(link));
             co_return;
         }
-        bool replaced = !s->handle.empty();
-        s->handle = std::move(handle);
-        if (replaced) watches_.stands_anew(s);
+        if (replaces) watches_.stands_anew(s);
     }
     s->publishing = false;
 }
