@@ -4,7 +4,6 @@
 #include "gateway/calls_elsewhere.hpp"
 #include "gateway/links.hpp"
 #include "upstream/handshake.hpp"
-#include "wire/json.hpp"
 
 #include <algorithm>
 
@@ -14,13 +13,6 @@ namespace {
 
 constexpr std::size_t most_handed_on = 16; // at once; what is more is refused
 constexpr auto told_within = std::chrono::seconds(10);
-
-bool tells_of_changes(std::string_view capabilities) {
-    auto roots = wire::object_view(capabilities).find("roots");
-    if (!roots || wire::kind_of(*roots) != wire::kind::object) return false;
-    auto flag = wire::object_view(*roots).find("listChanged");
-    return flag && *flag == "true";
-}
 
 } // namespace
 
@@ -57,7 +49,7 @@ bool session_links::take_for_call(std::string_view upstream, const wire::message
 bool session_links::hears_of_roots(const served& server) const {
     if (is_shared(server.settings())) return false;
     auto opening = opening_for(server.settings(), host_.who(), nullptr);
-    return tells_of_changes(opening.capabilities);
+    return has_flag(opening.capabilities, "roots", "listChanged");
 }
 
 void session_links::roots_changed(

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "sys/digest.hpp"
+#include "wire/json.hpp"
 
 #include <algorithm>
 
@@ -40,6 +41,13 @@ const std::string* value_in(const state::fields& record, std::string_view field)
         return one.first == field;
     });
     return found == record.end() ? nullptr : &found->second;
+}
+
+bool has_flag(std::string_view capabilities, std::string_view kind, std::string_view flag) {
+    auto value = wire::object_view(capabilities).find(kind);
+    if (!value || wire::kind_of(*value) != wire::kind::object) return false;
+    auto found = wire::object_view(*value).find(flag);
+    return found && *found == "true";
 }
 
 } // namespace sluice::gateway

@@ -27,7 +27,6 @@ struct slot {
     std::shared_ptr<const net::fields> headers; // of the request that opened it
     bool left = false;                          // the session may not use that server any more
     bool closed = false;                        // nobody finds this slot any more
-    bool replaces = false; // the link is a new one, in the place of one that the record had
 
     // Of session_links.
     bool opening = false;
@@ -41,6 +40,7 @@ struct slot {
     // Of watching: who hears it for the session.
     bool claims_standing = false;
     bool claiming = false;
+    bool replaces = false; // whoever hears it: the link is in the place of the one that he has
     std::map<std::string, bool> subscriptions; // URI → the upstream has said yes
     std::set<std::string> noted;               // of them, those that the record has
     bool coming_back = false;
@@ -78,6 +78,9 @@ struct slots {
 
 // Null where the record has no such field.
 const std::string* value_in(const state::fields& record, std::string_view field);
+
+// Whether what a host or an upstream declared has {kind: {flag: true}}.
+bool has_flag(std::string_view capabilities, std::string_view kind, std::string_view flag);
 
 // Between two tries to write into the session's record while the store is away.
 inline constexpr auto record_pace = std::chrono::milliseconds(500);

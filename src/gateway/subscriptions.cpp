@@ -19,10 +19,7 @@ std::vector<std::size_t> takers(house& in, const operation& op, const std::strin
     if (op.scope.single) return found;
     std::erase_if(found, [&](std::size_t server) {
         const auto* info = peer_of(in, op, server);
-        if (!info) return false;
-        auto resources = wire::object_view(info->capabilities).find("resources");
-        auto flag = resources ? wire::object_view(*resources).find("subscribe") : std::nullopt;
-        return !flag || *flag != "true";
+        return info && !has_flag(info->capabilities, "resources", "subscribe");
     });
     return found;
 }

@@ -23,13 +23,6 @@ constexpr auto longest_pause = std::chrono::seconds(30);
 // How often a replica that would listen asks whether the one that does still wants to.
 constexpr auto claim_again = std::chrono::seconds(30);
 
-bool has_flag(std::string_view capabilities, std::string_view kind, std::string_view flag) {
-    auto value = wire::object_view(capabilities).find(kind);
-    if (!value) return false;
-    auto found = wire::object_view(*value).find(flag);
-    return found && *found == "true";
-}
-
 // Empty where nobody has set one.
 std::string most_verbose(const std::map<const void*, std::string>& levels) {
     std::string found;
@@ -130,7 +123,7 @@ aio::task<> watching::take_up_all() {
 bool watching::would_claim(const slot& s) const {
     if (slots_.closing) return false;
     if (!is_shared(s.of->settings())) return is_usable(s);
-    return !s.left && !s.closed && s.watches && !s.claims_standing;
+    return !s.left && !s.closed && (s.replaces || (s.watches && !s.claims_standing));
 }
 
 // One replica listens to an upstream for a session; when it is gone, the next that would takes
@@ -138,45 +131,44 @@ bool watching::would_claim(const slot& s) const {
 aio::task<> watching::claim_in_turn(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     if (std::exchange(s->claiming, true)) co_return;
-    bool mine = false;
+    claimed held;
+    bool from_anyone = false;
     bool after_another = false;
-    while (!mine && would_claim(*s)) {
-        bool whoever_has_it = std::exchange(s->replaces, false);
-        auto held = co_await claim(in_, host_, slots_.field("get", *s->of), whoever_has_it);
-        if (!held) {
-            s->replaces = whoever_has_it; // the store did not say
-            held = claimed{};
-        }
-        mine = held->mine;
-        after_another = after_another || held->from_dead || !held->holder.empty();
-        if (!mine) co_await outwait(s, std::move(held->holder));
+    while (!held.mine && would_claim(*s)) {
+        from_anyone = std::exchange(s->replaces, false);
+        auto found = co_await claim(in_, host_, slots_.field("get", *s->of), from_anyone);
+        if (!found && found.error().code == base::errc::not_found) break; // the session has ended
+        if (!found) s->replaces = from_anyone;                            // the store did not say
+        held = found ? std::move(*found) : claimed{};
+        after_another = after_another || held.from_dead || !held.holder.empty();
+        if (!held.mine) co_await outwait(s, held.holder);
     }
     s->claiming = false;
-    s->claims_standing = s->claims_standing || mine;
-    if (!mine || slots_.closing) co_return;
+    if (!held.mine) co_return;
+    s->claims_standing = true;
+    s->replaces = false;
+    if (slots_.closing) co_return;
     if (is_shared(s->of->settings())) {
-        s->missed = true;
+        s->missed = s->missed || !from_anyone;
         tell_of_watch(*s);
         co_await look_at_watch(std::move(s));
-        co_return;
-    }
-    if (!is_usable(*s)) co_return;
-    if (after_another)
+    } else if (is_usable(*s) && after_another) {
         s->link->take_over_standing();
-    else
+    } else if (is_usable(*s)) {
         s->link->open_standing();
+    }
 }
 
 // Until that replica is dead, or may have given it up. What is looked at is shared by all sessions.
 aio::task<> watching::outwait(shared_slot s, std::string holder) {
     auto until = aio::clock::now() + claim_again;
     auto pace = std::max<aio::duration>(in_.replicas.lease() / 3, std::chrono::milliseconds(200));
-    while (!slots_.closing && !s->replaces && aio::clock::now() < until) {
+    do {
         co_await aio::pause(pace);
         if (slots_.closing || holder.empty()) break;
         auto alive = co_await in_.replicas.find(holder);
         if (!alive && alive.error().code == base::errc::not_found) break;
-    }
+    } while (!slots_.closing && !s->replaces && aio::clock::now() < until);
 }
 
 void watching::tell_of_watch(const slot& s) {

@@ -81,14 +81,13 @@ private:
     std::string subscription_field(const served& server, std::string_view uri) const;
     std::vector<std::string>
     subscriptions_in(const state::fields& record, const served& server) const;
-    aio::task<std::vector<std::string>> subscribed_anywhere(shared_slot s);
+    aio::task<std::vector<std::string>> subscriptions_of(shared_slot s);
     aio::task<> tell_all_updated(shared_slot s);
     enum class came : std::uint8_t { yes, no, nothing, not_allowed };
     aio::task<came> subscribe_at(shared_slot s, shared_link link, std::string uri);
     aio::task<> subscribe_again(shared_slot s);
     aio::task<bool> subscribe_to(shared_slot s, std::vector<std::string> uris);
     aio::task<> leave_subscription(shared_slot s, std::string uri, aio::instant until);
-    aio::task<> take_watch(shared_slot s);
     aio::task<bool> follow_record(shared_slot s);
 
     slots& slots_;

@@ -2,7 +2,6 @@
 // what the session's record says of them, and making them again.
 #include "aio/within.hpp"
 #include "base/text.hpp"
-#include "gateway/claims.hpp"
 #include "gateway/links.hpp"
 #include "gateway/own_request.hpp"
 #include "gateway/replicas.hpp"
@@ -48,14 +47,6 @@ bool drop_subscription(slot& s, const std::string& uri) {
     auto count = all.find(uri);
     if (counted && count != all.end() && --count->second == 0) all.erase(count);
     return !is_shared(s.of->settings()) || !all.contains(uri);
-}
-
-std::vector<std::string> subscribed_here(const slot& s) {
-    std::vector<std::string> uris;
-    for (const auto& [uri, sure] : s.subscriptions) {
-        if (sure) uris.push_back(uri);
-    }
-    return uris;
 }
 
 } // namespace
@@ -136,7 +127,9 @@ aio::task<> watching::keep_subscription(shared_slot s, std::string uri) {
     bool here = is_shared(s->of->settings()) && s->subscriptions.contains(uri);
     if (slots_.closing || !here) co_return;
     s->noted.insert(uri);
-    co_await take_watch(s);
+    // Whoever has subscribed last has all of them, so that one look tells where they are.
+    s->replaces = true;
+    co_await claim_in_turn(s);
 }
 
 aio::task<> watching::forget_subscription(shared_slot s, std::string uri) {
@@ -155,11 +148,17 @@ watching::subscriptions_in(const state::fields& record, const served& server) co
     return uris;
 }
 
-aio::task<std::vector<std::string>> watching::subscribed_anywhere(shared_slot s) {
-    if (!host_.is_kept()) co_return subscribed_here(*s);
-    auto record = co_await host_.read_record();
-    if (!record) co_return subscribed_here(*s); // as far as this replica knows
-    co_return subscriptions_in(*record, *s->of);
+// What is known here says nothing of others; it is all there is of a process of this replica's own.
+aio::task<std::vector<std::string>> watching::subscriptions_of(shared_slot s) {
+    if (host_.is_kept() && !is_shared(s->of->settings())) {
+        auto record = co_await host_.read_record();
+        if (record) co_return subscriptions_in(*record, *s->of);
+    }
+    std::vector<std::string> uris;
+    for (const auto& [uri, sure] : s->subscriptions) {
+        if (sure) uris.push_back(uri);
+    }
+    co_return uris;
 }
 
 void watching::missed(const shared_served& server) {
@@ -168,7 +167,7 @@ void watching::missed(const shared_served& server) {
 
 aio::task<> watching::tell_all_updated(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
-    auto uris = co_await subscribed_anywhere(std::move(s));
+    auto uris = co_await subscriptions_of(std::move(s));
     for (const auto& uri : uris) {
         if (!slots_.closing) host_.tell(updated(uri));
     }
@@ -197,15 +196,13 @@ aio::task<> watching::subscribe_again(shared_slot s) {
     co_await aio::keep_running_when_cancelled();
     auto link = s->link;
     if (!link) co_return;
-    // What one replica's process was told is in no other's.
-    bool alone = is_shared(s->of->settings());
-    auto uris = subscribed_here(*s);
-    if (!alone) uris = co_await subscribed_anywhere(s);
+    bool alone = !host_.is_kept() || is_shared(s->of->settings());
+    auto uris = co_await subscriptions_of(s);
     for (const auto& uri : uris) {
         // Refused or not: the host reads it again and sees.
         auto said = co_await subscribe_at(s, link, uri);
         if (said == came::not_allowed || slots_.closing || s->left) co_return;
-        bool still = s->subscriptions.contains(uri) || (!alone && host_.is_kept());
+        bool still = !alone || s->subscriptions.contains(uri);
         if (still) host_.tell(updated(uri));
     }
 }
@@ -235,19 +232,6 @@ aio::task<> watching::leave_subscription(shared_slot s, std::string uri, aio::in
     if (!last || !s->link || !s->link->usable() || !s->allowed) co_return;
     own_request what{*s->allowed, "resources/unsubscribe", uri_params(uri), until};
     [[maybe_unused]] auto answer = co_await ask_quietly(*s->of, s->link, std::move(what));
-}
-
-// Whoever has subscribed last has all of them, so that one look tells where they are.
-aio::task<> watching::take_watch(shared_slot s) {
-    auto field = slots_.field("get", *s->of);
-    auto held = co_await claim(in_, host_, field, true);
-    while (!held && held.error().code != base::errc::not_found && !slots_.closing) {
-        co_await aio::pause(record_pace);
-        held = co_await claim(in_, host_, field, true);
-    }
-    if (!held || !held->mine || slots_.closing) co_return;
-    tell_of_watch(*s);
-    co_await look_at_watch(std::move(s));
 }
 
 // False when something did not answer.
