@@ -148,13 +148,15 @@ aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pull
     co_return got;
 }
 
-aio::task<base::result<void>> open_link(house& in, shared_operation op, pulling& p) {
+// `call` ends the waiting when it is cancelled; null where the upstream must be told of that.
+aio::task<base::result<void>>
+open_link(house& in, shared_operation op, pulling& p, std::shared_ptr<session::call> call) {
     waiting opening(*op);
     auto& links = links_of(in, *op->host);
-    auto link = co_await links.ensure(in.servers[p.server], op->headers, p.patience(), op->call);
+    auto link =
+        co_await links.ensure(in.servers[p.server], op->headers, p.patience(), std::move(call));
     opening.done();
     if (!link) co_return link.error();
-    if (op->call->is_cancelled()) co_return cancelled();
     p.link = std::move(*link);
     p.silent_since = aio::clock::now();
     co_return base::result<void>{};
@@ -192,8 +194,9 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     if (what.allowed.server() != server.name || what.allowed.who() != op->caller)
         throw std::logic_error("a request with the grant of another");
     pulling p{what.server, what.silence, aio::clock::now() + what.longest, what.relay_notes};
-    auto opened = co_await open_link(in, op, p);
+    auto opened = co_await open_link(in, op, p, op->call);
     if (!opened) co_return opened.error();
+    if (op->call->is_cancelled()) co_return cancelled();
     upstream::outgoing request;
     request.message = op->message;
     request.edits = what.edits;
@@ -211,7 +214,7 @@ aio::task<base::result<wire::message>>
 ask_on(house& in, shared_operation op, std::size_t server, std::string mark) {
     const auto& limits = in.names.server(server);
     pulling p{server, limits.timeout, aio::clock::now() + limits.max_timeout};
-    auto opened = co_await open_link(in, op, p);
+    auto opened = co_await open_link(in, op, p, nullptr);
     if (!opened) co_return opened.error();
     upstream::outgoing request;
     request.message = op->message;
