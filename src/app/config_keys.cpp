@@ -96,7 +96,8 @@ constexpr std::array rows{
 
     row{"catalog.max_pages",
         [](draft& d) -> slot { return small_count_slot{&d.out.catalog.max_pages}; },
-        "Pages of one listing; a longer one ends with an error."},
+        "Pages of one listing, or read to look up a shortened name; a longer one ends with an "
+        "error."},
     row{"catalog.cache_ttl",
         [](draft& d) -> slot {
             return duration_slot{&d.server_defaults.cache_ttl, std::chrono::milliseconds(0)};

@@ -30,15 +30,17 @@ directory::public_name(const scope& where, std::size_t server, std::string_view 
     return mcp::public_name(naming_, servers_[server].prefix(), native);
 }
 
-std::string
-directory::public_tool(const scope& where, std::size_t server, std::string_view native) const {
+shown_tool
+directory::show_tool(const scope& where, std::size_t server, std::string_view native) const {
     const auto& shown = servers_[server].tool_name_to_display_name;
     auto it = shown.find(std::string(native));
-    if (it != shown.end()) return public_name(where, server, it->second);
-    if (displaced_by(server, native)) return public_name(where, server, mcp::distinct_name(native));
-    return public_name(where, server, native);
+    if (it != shown.end()) return {public_name(where, server, it->second)};
+    auto other = displaced_by(server, native);
+    if (other) return {public_name(where, server, mcp::distinct_name(native)), other};
+    return {public_name(where, server, native)};
 }
 
+// Of a tool that is not shown under another name itself.
 std::optional<std::string_view>
 directory::displaced_by(std::size_t server, std::string_view native) const {
     const auto& shown = servers_[server].tool_name_to_display_name;

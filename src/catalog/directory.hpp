@@ -31,6 +31,14 @@ struct route {
     bool shortened = false;
 };
 
+// What the host sees for a tool. Where another tool has this one's own name for its display name,
+// that one is told of: both are served, this one under a name made distinct, for what a display
+// name means must not change with what a server lists.
+struct shown_tool {
+    std::string name;
+    std::optional<std::string_view> taken_by = {};
+};
+
 class directory {
 public:
     directory(settings rules, const std::vector<upstream::server_settings>& servers);
@@ -45,12 +53,11 @@ public:
     // What the host sees for a server's native name.
     std::string public_name(const scope& where, std::size_t server, std::string_view native) const;
     // The same for tools, display names applied.
-    std::string public_tool(const scope& where, std::size_t server, std::string_view native) const;
+    std::string public_tool(const scope& where, std::size_t server, std::string_view native) const {
+        return show_tool(where, server, native).name;
+    }
+    shown_tool show_tool(const scope& where, std::size_t server, std::string_view native) const;
 
-    // The tool that has this tool's own name for its display name; nothing when none has, or when
-    // this one is shown under another name itself. Both are served: this one under a name made
-    // distinct, for what a display name means must not change with what a server lists.
-    std::optional<std::string_view> displaced_by(std::size_t server, std::string_view native) const;
     // The tool (or whatever is no tool) that a server's name means, without its prefix.
     std::string native_of(std::size_t server, std::string_view shown, bool tool) const;
 
@@ -61,6 +68,8 @@ public:
     const settings& rules() const { return rules_; }
 
 private:
+    std::optional<std::string_view> displaced_by(std::size_t server, std::string_view native) const;
+
     settings rules_;
     mcp::naming naming_;
     const std::vector<upstream::server_settings>& servers_;

@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,12 +37,6 @@ public:
 
     class schemas& schemas() { return schemas_; }
 
-    // True once for each: whoever tells people of that name has not done so yet. As many are kept
-    // as configurations gave display names.
-    bool is_news(std::size_t server, const std::string& native) {
-        return told_.emplace(server, native).second;
-    }
-
     // Null when never read, too old, or pushed out by others. Good until the next learn or forget.
     const known_list* find(const viewpoint& from, std::string_view list_key);
 
@@ -54,7 +47,6 @@ private:
     aio::duration fresh_for_;
     base::recent_map<std::pair<viewpoint, std::string>, known_list> lists_{most_remembered};
     class schemas schemas_;
-    std::set<std::pair<std::size_t, std::string>> told_;
     const void* who_ = nullptr;
     hearer hearer_;
 };

@@ -104,6 +104,25 @@ read_page(std::string_view result_text, std::string_view list_key, const item_ru
     return out;
 }
 
+base::result<void> go_on_at(std::vector<std::uint64_t>& seen, std::string_view cursor) {
+    auto digest = base::fnv1a(cursor);
+    if (std::find(seen.begin(), seen.end(), digest) == seen.end()) {
+        seen.push_back(digest);
+        return {};
+    }
+    std::string text = "its list repeats a cursor and would never end";
+    if (cursor == "\"\"")
+        text += ": the cursor is the empty string, which is one like any other; the last page of a "
+                "list must have no nextCursor";
+    return broken(std::move(text));
+}
+
+base::fault too_long(std::uint32_t max_pages) {
+    return broken(
+        "the listing is longer than catalog.max_pages (" + std::to_string(max_pages) + " pages)"
+    );
+}
+
 std::string with_items(
     std::string_view result_text,
     std::string_view list_key,

@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -35,6 +36,11 @@ struct page {
 // that is no object, lacks its key, or has it twice.
 base::result<page>
 read_page(std::string_view result_text, std::string_view list_key, const item_rule& rule);
+
+// Notes the cursor at which a list goes on among the digests of those it gave before. errc::protocol
+// when it gave that one already: such a list would never end.
+base::result<void> go_on_at(std::vector<std::uint64_t>& seen, std::string_view cursor);
+base::fault too_long(std::uint32_t max_pages);
 
 // The upstream's own result with its list and its cursor replaced; all other members untouched.
 // `next_cursor` must be given exactly when the page has one.

@@ -52,23 +52,11 @@ void deliver_no_store(operation& op, const base::fault& why) {
 }
 
 void deliver_too_long(house& in, operation& op) {
-    base::fault f(
-        base::errc::protocol,
-        "the listing is longer than catalog.max_pages (" +
-            std::to_string(in.pages.settings().max_pages) + " pages)"
-    );
+    auto f = catalog::too_long(in.pages.settings().max_pages);
     if (op.scope.single)
         deliver_fault(in, op, op.scope.servers.front(), f);
     else
         deliver_error(op, mcp::rpc_code_of(f), f.message);
-}
-
-std::string repeats(std::string_view cursor) {
-    std::string text = "its list repeats a cursor and would never end";
-    if (cursor == "\"\"")
-        text += ": the cursor is the empty string, which is one like any other; the last page of a "
-                "list must have no nextCursor";
-    return text;
 }
 
 // What follows a page of one upstream: its next place, or a fault when the listing cannot go on.
@@ -83,11 +71,8 @@ next_place(const std::string& server, const place* before, const catalog::page& 
     next.cursor = *page.next_cursor;
     next.revision = before != nullptr ? before->revision : page.revision;
     if (before != nullptr) next.seen = before->seen;
-    auto digest = base::fnv1a(next.cursor);
-    if (std::find(next.seen.begin(), next.seen.end(), digest) != next.seen.end()) {
-        return base::fault(base::errc::protocol, repeats(next.cursor));
-    }
-    next.seen.push_back(digest);
+    auto goes_on = catalog::go_on_at(next.seen, next.cursor);
+    if (!goes_on) return goes_on.error();
     return std::optional(std::move(next));
 }
 

@@ -22,14 +22,15 @@ policy::item_kind kind_of(const mcp::method_info& list) {
 
 // A display name that the server's own list has as well: both tools are served, and who runs the
 // gateway is told of it once.
-void tell_of_displaced(house& in, std::size_t server, const std::string& native) {
-    auto by = in.names.displaced_by(server, native);
-    if (!by || !in.lists.is_news(in.servers[server]->number, native)) return;
+void tell_of_displaced(
+    house& in, std::size_t server, const std::string& native, std::string_view by
+) {
+    if (!in.displaced.emplace(server, native).second) return;
     sys::log_line(sys::log_level::warn, "names")
         .field("server", in.names.server(server).name)
         .field("tool", base::clip(native, 128))
         .field("shown_as", mcp::distinct_name(native))
-        .field("taken_by", base::clip(*by, 128))
+        .field("taken_by", base::clip(by, 128))
         .field(
             "text",
             "tool_name_to_display_name gives this tool's own name to another tool; choose another "
@@ -47,11 +48,11 @@ rule_for(house& in, const operation& op, const mcp::method_info& list, std::size
         if (!v.keep) return v;
         bool tool = list.id == mcp::method::tools_list;
         if (!tool && list.id != mcp::method::prompts_list) return v;
-        auto shown = tool ? in.names.public_tool(op.scope, server, native)
-                          : in.names.public_name(op.scope, server, native);
-        if (shown != native) v.name = std::move(shown);
+        auto shown = tool ? in.names.show_tool(op.scope, server, native)
+                          : catalog::shown_tool{in.names.public_name(op.scope, server, native)};
+        if (shown.taken_by) tell_of_displaced(in, server, native, *shown.taken_by);
+        if (shown.name != native) v.name = std::move(shown.name);
         if (!tool) return v;
-        tell_of_displaced(in, server, native);
         auto it = settings.tool_name_to_description.find(native);
         if (it != settings.tool_name_to_description.end()) v.description = it->second;
         return v;
@@ -188,7 +189,7 @@ aio::task<> fetch_parts(
     op->waited += aio::clock::now() - began; // the parts have clocks of their own, side by side
 }
 
-aio::task<base::result<std::vector<std::string>>> fetch_all_names(
+aio::task<base::result<bool>> read_list(
     house& in,
     shared_operation op,
     const mcp::method_info& list,
@@ -197,9 +198,10 @@ aio::task<base::result<std::vector<std::string>>> fetch_all_names(
 ) {
     auto grant = may_ask(in, *op, server);
     if (!grant) co_return grant.error();
-    std::vector<std::string> names;
+    auto most_pages = in.names.rules().max_pages;
+    std::vector<std::uint64_t> seen;
     std::string cursor;
-    for (std::size_t page_number = 0; page_number < how_far.most_pages; ++page_number) {
+    for (std::uint32_t page_number = 0; page_number < most_pages; ++page_number) {
         auto inner = with_message(op, list, list_request(list, cursor));
         auto what = list_call(in, *grant, server);
         what.longest = std::min(what.longest, how_far.until - aio::clock::now());
@@ -208,12 +210,13 @@ aio::task<base::result<std::vector<std::string>>> fetch_all_names(
         if (!answer) co_return answer.error();
         auto page = page_of(in, *op, list, server, *answer);
         if (!page) co_return page.error();
-        std::move(page->natives.begin(), page->natives.end(), std::back_inserter(names));
-        if (how_far.enough && how_far.enough()) co_return names;
-        if (!page->next_cursor || *page->next_cursor == cursor) co_return names;
+        if (how_far.enough(page->natives)) co_return true;
+        if (!page->next_cursor) co_return false;
+        auto goes_on = catalog::go_on_at(seen, *page->next_cursor);
+        if (!goes_on) co_return goes_on.error();
         cursor = *page->next_cursor;
     }
-    co_return base::fault(base::errc::protocol, "its list is too long to look for a name in it");
+    co_return catalog::too_long(most_pages);
 }
 
 } // namespace sluice::gateway

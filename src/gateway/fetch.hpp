@@ -32,13 +32,13 @@ std::vector<part> first_pages_of(const std::vector<std::size_t>& servers);
 
 // How far one server's list is read.
 struct reading {
-    std::size_t most_pages = 100;
     aio::instant until = aio::never;
-    std::function<bool()> enough = {}; // asked after each page
+    std::function<bool(const std::vector<std::string>& natives)> enough; // asked of each page
 };
-// Reads one server's list to its end and returns the native names. errc::protocol when it has more
-// pages than that.
-aio::task<base::result<std::vector<std::string>>> fetch_all_names(
+// Reads one server's list until that is enough; false when it came to its end before. A list that
+// has no end, or more pages than catalog.max_pages, is errc::protocol: what was not found in it may
+// stand there all the same.
+aio::task<base::result<bool>> read_list(
     house& in,
     shared_operation op,
     const mcp::method_info& list,

@@ -23,7 +23,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::gateway {
@@ -64,6 +66,8 @@ struct house : grounds {
     std::function<std::shared_ptr<const void>()> occupy = {};
     std::weak_ptr<const void> whole = {};
     std::unique_ptr<page_cache> cache = {}; // made by the gateway, ended with it
+    // Of which tools the log has told that a display name took theirs, by server.
+    std::set<std::pair<std::size_t, std::string>> displaced = {};
 
     // What that server listed holds no more.
     void forget_lists(std::size_t server) { lists.forget(servers[server]->number); }

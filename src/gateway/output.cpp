@@ -24,12 +24,13 @@ struct finding {
 aio::task<> read_schemas(house& in, shared_operation op, std::size_t server, std::string tool) {
     auto from = viewpoint_of(in, *op, server);
     reading how_far;
-    how_far.most_pages = in.names.rules().max_pages;
     how_far.until = aio::clock::now() + in.names.server(server).list_timeout;
-    how_far.enough = [&in, &from, &tool] { return in.lists.schemas().find(from, tool) != nullptr; };
+    how_far.enough = [&in, &from, &tool](const auto&) {
+        return in.lists.schemas().find(from, tool) != nullptr;
+    };
     const auto& list = mcp::describe(mcp::method::tools_list);
-    auto names = co_await fetch_all_names(in, op, list, server, how_far);
-    if (names && !how_far.enough()) in.lists.schemas().learnt_all(from);
+    auto found = co_await read_list(in, op, list, server, how_far);
+    if (found && !*found) in.lists.schemas().learnt_all(from);
 }
 
 std::optional<mcp::breach>

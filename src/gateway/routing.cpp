@@ -78,26 +78,18 @@ find_bare(house& in, shared_operation op, const mcp::method_info& list, std::str
     );
 }
 
-// A shortened name is looked up in what is known; only when it is not there the list is read, to
-// its end.
-aio::task<base::result<std::vector<std::string>>> known_or_all_names(
-    house& in,
-    shared_operation op,
-    const mcp::method_info& list,
-    catalog::route route,
-    std::string name
+// What can be done by who runs the gateway, and by who calls.
+base::fault not_looked_up(
+    house& in, const mcp::method_info& list, std::size_t server, const base::fault& why
 ) {
-    const auto* known = in.lists.find(viewpoint_of(in, *op, route.server), list.list_key);
-    if (known != nullptr) {
-        auto it =
-            std::find_if(known->natives.begin(), known->natives.end(), [&](const auto& native) {
-                return shown(in, *op, list, route.server, native) == name;
-            });
-        if (it != known->natives.end()) co_return std::vector<std::string>{*it};
-    }
-    reading how_far;
-    auto all = co_await fetch_all_names(in, op, list, route.server, std::move(how_far));
-    co_return all;
+    std::string_view word = is_tools(list) ? "tool" : "prompt";
+    return {
+        why.code,
+        why.message + ", so the " + std::string(word) +
+            " of this shortened name was not found; mend the server's list (or raise "
+            "catalog.max_pages), or call the " +
+            std::string(word) + " by its own name at /" + in.names.server(server).name + "/mcp"
+    };
 }
 
 } // namespace
@@ -105,23 +97,41 @@ aio::task<base::result<std::vector<std::string>>> known_or_all_names(
 aio::task<base::result<catalog::route>>
 find_named(house& in, shared_operation op, const mcp::method_info& list, std::string name) {
     auto route = in.names.resolve(op->scope, name, is_tools(list));
-    if (!route) {
-        auto bare = co_await find_bare(in, op, list, std::move(name));
-        co_return bare;
-    }
-    if (!route->shortened) co_return *route;
-    auto names = co_await known_or_all_names(in, op, list, *route, name);
-    if (!names) {
-        in.servers[route->server]->server->report(list.text, names.error());
-        co_return names.error();
-    }
-    for (const auto& native : *names) {
-        if (shown(in, *op, list, route->server, native) == name) {
-            co_return catalog::route{route->server, native, false};
+    if (route) co_return std::move(*route);
+    auto bare = co_await find_bare(in, op, list, std::move(name));
+    co_return bare;
+}
+
+aio::task<base::result<catalog::route>> look_up(
+    house& in,
+    shared_operation op,
+    const mcp::method_info& list,
+    catalog::route shortened,
+    std::string name
+) {
+    auto server = shortened.server;
+    std::optional<std::string> found;
+    reading how_far;
+    how_far.until = aio::clock::now() + in.names.server(server).max_timeout;
+    how_far.enough = [&](const std::vector<std::string>& natives) {
+        auto it = std::find_if(natives.begin(), natives.end(), [&](const auto& native) {
+            return shown(in, *op, list, server, native) == name;
+        });
+        if (it != natives.end()) found = *it;
+        return found.has_value();
+    };
+    const auto* known = in.lists.find(viewpoint_of(in, *op, server), list.list_key);
+    if (known == nullptr || !how_far.enough(known->natives)) {
+        auto read = co_await read_list(in, op, list, server, how_far);
+        if (!read && read.error().code == base::errc::protocol) {
+            in.forget_lists(server); // a page that was kept may be what does not fit
+            co_return not_looked_up(in, list, server, read.error());
         }
+        if (!read) co_return read.error();
     }
-    route->shortened = false; // it only looked like one
-    co_return *route;
+    if (found) shortened.native = std::move(*found);
+    shortened.shortened = false; // without one it only looked like it
+    co_return shortened;
 }
 
 bool anyone_has(house& in, const operation& op, std::string_view capability) {

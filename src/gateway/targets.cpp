@@ -69,6 +69,21 @@ std::optional<named> name_in(const operation& op) {
     }
 }
 
+// Nothing when the name leads nowhere: that is delivered.
+aio::task<std::optional<catalog::route>>
+lead(house& in, shared_operation op, const mcp::method_info& list, std::string name) {
+    auto found = co_await find_named(in, op, list, name);
+    if (!found) {
+        deliver_error(*op, mcp::rpc_code_of(found.error()), found.error().message);
+        co_return std::nullopt;
+    }
+    auto server = found->server;
+    if (found->shortened) found = co_await look_up(in, op, list, *found, name);
+    if (found) co_return std::move(*found);
+    deliver_fault(in, *op, server, found.error());
+    co_return std::nullopt;
+}
+
 aio::task<> call_named(house& in, shared_operation op, named target) {
     auto name = op->message->string_at(target.where);
     if (!name) {
@@ -81,11 +96,8 @@ aio::task<> call_named(house& in, shared_operation op, named target) {
     }
     bool is_tool = target.kind == policy::item_kind::tool;
     if (is_tool) op->tool = *name;
-    auto found = co_await find_named(in, op, *target.list, *name);
-    if (!found) {
-        deliver_error(*op, mcp::rpc_code_of(found.error()), found.error().message);
-        co_return;
-    }
+    auto found = co_await lead(in, op, *target.list, *name);
+    if (!found) co_return;
     const auto& server = in.names.server(found->server);
     op->server = server.name;
     if (is_tool) op->tool = found->native;

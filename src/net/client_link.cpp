@@ -24,10 +24,12 @@ client_link::client_link(aio::loop& loop, aio::deadlines& deadlines, http_pool::
       counters_(counters) {}
 
 aio::deadlines::guard client_link::cutting_off(aio::instant at) {
-    return deadlines_.arm(at, [this] {
-        late_ = true;
-        cancel();
-    });
+    return deadlines_.arm(at, [this] { cut_off(); });
+}
+
+void client_link::cut_off() {
+    late_ = true;
+    cancel();
 }
 
 void client_link::begin_until(aio::instant at) {

@@ -45,6 +45,7 @@ public:
     // When what waits is cut off. It may be moved while another reads: a read that it has cut off
     // already still says timeout.
     void set_deadline(aio::instant at);
+    void cut_off(); // now, as its deadline would
     bool ended_well() const { return error_ == asio::error::eof; }
     base::fault why() const; // of the last failure: timeout, cancelled or closed
     void cancel();           // every wait ends; the link is then of no use

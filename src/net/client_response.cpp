@@ -48,9 +48,12 @@ void response_reader::cancel() {
     if (line_) line_->cancel();
 }
 
-// Every read sets its own deadline, so that a nudge without one pending is forgotten.
+// Every read sets its own deadline, so that a nudge without one pending is forgotten. The deadline
+// is for a read of several parts that the nudge met between two of them.
 void response_reader::nudge() {
-    if (line_) line_->set_deadline(aio::clock::now());
+    if (!line_) return;
+    line_->set_deadline(aio::clock::now());
+    line_->cut_off();
 }
 
 aio::task<base::result<void>>

@@ -62,7 +62,6 @@ struct url {
     std::string host; // lower case, no brackets for IPv6
     std::uint16_t port = 80;
     std::string target;            // path and query, at least "/"
-    std::string origin() const;    // "https://host:port"
     std::string authority() const; // Host header: port left out when it is the scheme's own
     bool same_origin(const url& other) const;
     // Resolves a reference ("/x?y", "x", "http://…") against this URL; errc::invalid_request when

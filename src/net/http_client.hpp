@@ -53,7 +53,7 @@ public:
     virtual bool done() const = 0;
     // Makes a pending and every later read return errc::cancelled. May be called any time.
     virtual void cancel() = 0;
-    // Makes a pending read return errc::timeout within a tick; nothing when none is pending.
+    // Makes a pending read return errc::timeout; nothing when none is pending.
     virtual void nudge() = 0;
     // Takes cancel() back: reading goes on where it was.
     virtual void go_on() = 0;

@@ -98,12 +98,6 @@ std::string url::authority() const {
     return out;
 }
 
-std::string url::origin() const {
-    std::string out = tls ? "https://" : "http://";
-    out += host.find(':') != std::string::npos ? "[" + host + "]" : host;
-    return out + ":" + std::to_string(port);
-}
-
 bool url::same_origin(const url& other) const {
     return tls == other.tls && port == other.port && host == other.host;
 }

@@ -102,7 +102,6 @@ public:
     std::shared_ptr<stream> open_stream(std::size_t finals);
     // The standing stream for what belongs to no call; a GET attaches to it.
     stream& standing();
-    bool has_standing() const { return standing_ != nullptr; }
     // Lists a stream that is read here and whose call runs, or ran, on another replica.
     std::shared_ptr<stream> open_copy(std::string handle);
     // From now on what that stream carries is in its log, before anybody is told of it. While the

@@ -72,7 +72,6 @@ public:
     // One of several expected responses will never come (a cancelled call of a batch).
     void forgo_final();
 
-    ending how_ended() const { return ended_; }
     bool done() const { return ended_ != ending::none; }
     std::uint64_t last_position() const { return next_position_ - 1; }
     // --- the log in the store: from when it is kept, whatever is pushed is written there too ---

@@ -27,6 +27,8 @@ public:
     aio::task<base::result<void>> send();
     // Instead of sending: fetches the rest of an answer that was begun as request `id`.
     void resume_at(std::string id, std::string last_event_id);
+    // Tells whoever wants to know (outgoing::marked) where the answer stands.
+    void tell_mark() const;
     aio::task<base::result<step>> next(aio::instant until);
     void interrupt();
     aio::task<> cancel(std::string reason_json);

@@ -143,9 +143,8 @@ aio::task<base::result<std::unique_ptr<reply>>> http_session::call(outgoing requ
         request.headers = request_.headers;
     else
         request_.headers = request.headers;
-    auto marked = request.marked;
     auto call = std::make_shared<http_call>(shared_from_this(), std::move(request), false);
-    if (marked) marked(make_mark({call->id(), {}}));
+    call->tell_mark(); // before it can be answered
     auto sent = co_await call->send();
     if (!sent) co_return sent.error();
     co_return std::make_unique<http_reply>(std::move(call), std::move(*place));

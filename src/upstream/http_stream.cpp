@@ -50,8 +50,7 @@ http_call::moved http_call::take_event(wire::sse_event event) {
         if (event.id != last_event_id_) fruitless_ = 0;
         last_event_id_ = event.id;
         // Not past messages that are still to be passed on.
-        if (request_.marked && event.data.empty() && ready_.empty())
-            request_.marked(make_mark({id_, last_event_id_}));
+        if (event.data.empty() && ready_.empty()) tell_mark();
     }
     if (event.retry_ms) retry_ms_ = std::min(*event.retry_ms, longest_retry_ms);
     if (event.data.empty()) return {}; // a priming event
@@ -61,6 +60,10 @@ http_call::moved http_call::take_event(wire::sse_event event) {
     bool marks = request_.marked && !ready_.empty() && !last_event_id_.empty();
     if (marks) ready_.back().mark = make_mark({id_, last_event_id_});
     return done;
+}
+
+void http_call::tell_mark() const {
+    if (request_.marked) request_.marked(make_mark({id_, last_event_id_}));
 }
 
 // An upstream may close a stream at will once an event had an id; the rest is fetched by GET.

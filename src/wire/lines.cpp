@@ -59,14 +59,6 @@ void line_splitter::skip() {
     start_ = scanned_ = 0;
 }
 
-std::string line_splitter::rest() {
-    std::string out = buffer_.substr(start_);
-    buffer_.clear();
-    start_ = scanned_ = 0;
-    if (out.ends_with('\r')) out.pop_back();
-    return out;
-}
-
 void line_splitter::give_up() {
     too_big_ = true;
     buffer_ = {};

@@ -15,7 +15,6 @@ public:
 
     void feed(std::string_view bytes);
     std::optional<std::string> next(); // without its line end
-    std::string rest();                // at end of input: what came after the last line end
     bool too_big() const { return too_big_; }
     // What has come of the line that is not whole yet.
     std::string_view beginning() const { return std::string_view(buffer_).substr(start_); }

@@ -52,7 +52,6 @@ struct message {
     std::string method_text() const { return string_at(method).value_or(std::string()); }
     bool method_is(std::string_view plain) const;
     std::optional<token> id_token() const { return token_at(id); }
-    std::optional<token> progress_token_value() const { return token_at(progress_token); }
     std::optional<token> request_id_token() const { return token_at(request_id); }
     std::optional<token> token_at(span s) const;
 };

@@ -145,6 +145,24 @@ def test_a_shortened_name_routes_before_any_list(fakes, gateways, hosts):
     assert fresh.say(public) == names[1] + ' of alpha'
 
 
+@pytest.mark.parametrize('cursors', ['repeat', 'endless'])
+def test_a_shortened_name_in_a_list_without_an_end_is_no_unknown_tool(fakes, gateways, hosts, cursors):
+    """What was read of the list is served; of the rest nothing is claimed, and each is told what can be done."""
+    names = [LONG + x for x in ('a', 'b')]
+    host, *_ = two(fakes, gateways, hosts, a_tools=names)
+    read, unread = host.tools()[:2]
+    host, a, _ = two(fakes, gateways, hosts, a_tools=names, catalog={'max_pages': 5})
+    a.cursors, a.page_size = cursors, 1
+    assert host.say(read) == names[0] + ' of alpha' and len(a.seen(rpc='tools/list')) == 1
+    error = message_error(host.call(unread), code=-32603)
+    why = 'repeats a cursor' if cursors == 'repeat' else 'longer than catalog.max_pages (5 pages)'
+    assert error['message'].startswith("upstream 'alpha': ") and why in error['message'], error
+    assert '/alpha/mcp' in error['message'] and error['data'] == {'server': 'alpha', 'outcome': 'upstream_error'}
+    assert [t.raw('params', 'name') for t in a.seen(rpc='tools/call')] == [json.dumps(names[0])]
+    single = hosts(host.url.replace('/mcp', '/alpha/mcp')).open()
+    assert single.say(names[1]) == names[1] + ' of alpha'
+
+
 def test_a_display_name_is_listed_and_routes(fakes, gateways, hosts):
     more = {'tool_name_to_display_name': {'one': 'Shown_One'}, 'tool_name_to_description': {'one': 'said here'}}
     host, a, _ = two(fakes, gateways, hosts, a_more=more)

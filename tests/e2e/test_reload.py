@@ -48,6 +48,23 @@ def test_a_server_is_added_and_open_sessions_are_told(fakes, reloading, hosts):
     assert host.say('a-whoami') == before, 'an untouched server is the same session'
 
 
+def test_a_name_that_is_taken_is_told_of_once_in_each_configuration(fakes, reloading, hosts):
+    up = fakes('a', tool_names=['one', 'two', 'shown'])
+    r = reloading({'a': http(up, tool_name_to_display_name={'one': 'shown'})})
+
+    def taken_by():
+        return [json.loads(line)['taken_by'] for line in r.gateway.log.splitlines() if '"event":"names"' in line]
+
+    def list_twice():
+        for _ in range(2):
+            assert len(hosts(r.gateway.mcp_url).open().tools()) == 3
+    list_twice()
+    r.hup(mcp_servers={'a': http(up, tool_name_to_display_name={'two': 'shown'})})
+    list_twice()
+    wait_until(lambda: len(taken_by()) >= 2, SOMETIME, 'what the second one says')
+    assert taken_by() == ['one', 'two']
+
+
 def test_a_server_is_removed_while_it_runs_a_call(fakes, reloading, hosts):
     a, b = fakes('a', tool_names=['whoami', 'slow']), fakes('b', tool_names=['whoami'])
     r = reloading({'a': http(a), 'b': http(b)})

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The chaos run with people in it (issue 4 D3): hosts of which some calls are asked something, through round robin,
-while replicas are killed -9 and stopped. Each question has a scripted person, who accepts, declines, cancels or says
-nothing. An upstream may see an answer that its person gave, once, or an explicit error; never one that nobody gave.
-Each call ends with a result or an error. Seeded, as chaos.py.
+while replicas are killed -9 and stopped. Each question has a scripted person, who accepts, declines, cancels, says
+nothing, or goes away for good. An upstream may see an answer that its person gave, once, or an explicit error; never
+one that nobody gave, and never no word at all. Each call ends with a result or an error. Seeded, as chaos.py.
 
     chaos_questions.py [--seed N] [--seconds 30] [--hosts 8] [--replicas 3]
 
@@ -25,18 +25,19 @@ from asking import ALLOWED, CAN                             # noqa: E402
 from fake import rawjson                                    # noqa: E402
 from fake.host import Host                                  # noqa: E402
 from kit import http                                        # noqa: E402
-from lib.procs import stop_all_on_sigterm                   # noqa: E402
+from lib.procs import stop_all_on_sigterm, wait_until       # noqa: E402
 
 from cluster import Cluster                                 # noqa: E402
 from quizzing import Quizzing                               # noqa: E402
 from tally import BROKEN, PATIENCE, Tally                   # noqa: E402
 
 CELLS = ('answers that nobody gave', 'answers that came twice', 'answers to another question', 'hung hosts',
-         'calls without result or error', 'lost sessions', 'duplicate executions', 'replicas that ended badly',
+         'questions left open upstream', 'calls without result or error', 'lost sessions', 'duplicate executions', 'replicas that ended badly',
          'things that did not happen')
 WANTED = ('answers that arrived', 'errors upstream', 'questions withdrawn', 'streams resumed', 'kill -9 of a replica',
-          'silent people', 'answers handed over')
-ACTIONS = ('accept', 'accept', 'accept', 'decline', 'cancel', 'silent')
+          'silent people', 'people who went away for good', 'answers handed over')
+ACTIONS = ('accept', 'accept', 'accept', 'decline', 'cancel', 'silent', 'leave')
+SETTLED = 60                # seconds in which every question has an end, whoever was killed when
 
 
 class Book(Tally):
@@ -45,6 +46,7 @@ class Book(Tally):
     def __init__(self):
         super().__init__()
         self.said = {}              # key of a question -> the exact result that its person gave
+        self.unheard = set()        # keys of calls whose replica died before it had said anything of them
 
 
 class Person(threading.Thread):
@@ -78,24 +80,29 @@ class Person(threading.Thread):
         self.turn += 1
         key = '%d.%d' % (self.number, self.turn)
         self.doing = 'call ' + key
-        arguments = {'key': key, 'id': '"%s"' % key, 'params': '{"message":"%s"}' % key, 'patience': 15}
+        arguments = {'key': key, 'id': '"%s"' % key, 'params': '{"message":"%s"}' % key, 'patience': 2 * SETTLED}
         text = self.host().call_text('inquire', arguments, token='"%s"' % key, id=1000 + self.turn)
         try:
             answer = self.host().post(text)
         except TimeoutError:
             return self.book.complain('hung hosts', key + ': no answer')
         except BROKEN:
-            return self.book.count('connections lost before an answer')
+            return self.nothing_heard(key, 'connections lost before an answer')
         if answer.status == 404:
             self.book.complain('lost sessions', key)
             return self.begin()
         if answer.status != 200:
-            return self.book.count('refused with %d' % answer.status)
+            return self.nothing_heard(key, 'refused with %d' % answer.status)
         return self.follow(key, answer)
+
+    def nothing_heard(self, key, what):
+        with self.book.lock:
+            self.book.unheard.add(key)
+        self.book.count(what)
 
     def follow(self, key, answer):
         """Reads the call to its end, over resumes; answers what is asked, once."""
-        state = {'last': None, 'asked': False}
+        state = {'last': None, 'asked': False, 'left': False}
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             try:
@@ -103,6 +110,9 @@ class Person(threading.Thread):
                     state['last'] = event.id or state['last']
                     if event.text and self.take(key, event.text, state):
                         return None
+                    if state['left']:
+                        answer.close()
+                        return self.begin()
             except TimeoutError:
                 break
             except BROKEN + (AssertionError,):
@@ -132,7 +142,7 @@ class Person(threading.Thread):
             self.book.count('questions withdrawn')
         if rawjson.get(text, 'id') is not None and not state['asked']:
             state['asked'] = True
-            self.decide(key, text)
+            state['left'] = self.decide(key, text) == 'leave'
         return False
 
     def decide(self, key, question):
@@ -140,6 +150,9 @@ class Person(threading.Thread):
             self.book.complain('answers to another question', '%s was asked %.200s' % (key, question))
         action = self.dice.choice(ACTIONS)
         time.sleep(self.dice.choice([0, 0, 0.1, 0.5]))
+        if action == 'leave':
+            self.book.count('people who went away for good')
+            return action
         if action == 'silent':
             return self.book.count('silent people')
         content = ',"content":{"n":%d}' % self.turn if action == 'accept' else ''
@@ -202,11 +215,27 @@ def judge(up, book):
         book.complain('duplicate executions', key)
 
 
+def open_questions(up, book):
+    """But for those of calls that died within their first milliseconds, before any record was made: their hosts had
+    no answer from the gateway at all, and no connection is left that knows of them."""
+    settled = {json.loads(event['id']) for event in up.event_list('answer')}
+    return [e['key'] for e in up.event_list('asked')
+            if e['key'] not in settled | book.unheard and not up.cancelled[e['key']]]
+
+
+def await_settled(up, book):
+    try:
+        wait_until(lambda: not open_questions(up, book), SETTLED, 'every question to have an end')
+    except AssertionError:
+        for key in open_questions(up, book):
+            book.complain('questions left open upstream', key)
+
+
 def run(options):
     book, stop = Book(), threading.Event()
     up = Quizzing('up').start()
     cluster = Cluster({'up': http(up, **{**ALLOWED, 'timeout': '5s'})}, count=options.replicas, lease='2s',
-                      timeouts={'drain': '500ms'})
+                      timeouts={'drain': '500ms', 'ask_resume_grace': '3s'})
     try:
         people = [Person(i, cluster.url('up'), options.seed, book, stop) for i in range(options.hosts)]
         for person in people:
@@ -218,6 +247,7 @@ def run(options):
             person.join(max(0.1, until - time.monotonic()))
             if person.is_alive():
                 book.complain('hung hosts', '%s: %s' % (person.name, person.doing))
+        await_settled(up, book)
     finally:
         problems = cluster.close()
         up.stop()

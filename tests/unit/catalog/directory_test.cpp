@@ -162,11 +162,14 @@ TEST_CASE("a tool whose name another has taken is told apart by who took it") {
     office o;
     o.servers[0].tool_name_to_display_name = {{"a", "b"}, {"c", "d"}, {"d", "e"}};
     directory d(o.rules, o.servers);
-    CHECK(d.displaced_by(0, "b") == "a");
-    CHECK(d.displaced_by(0, "e") == "d");
-    CHECK_FALSE(d.displaced_by(0, "a"));
-    CHECK_FALSE(d.displaced_by(0, "d")); // it has a display name of its own
-    CHECK_FALSE(d.displaced_by(1, "b"));
+    auto taken_by = [&](std::size_t server, std::string_view native) {
+        return d.show_tool(o.everything, server, native).taken_by;
+    };
+    CHECK(taken_by(0, "b") == "a");
+    CHECK(taken_by(0, "e") == "d");
+    CHECK_FALSE(taken_by(0, "a"));
+    CHECK_FALSE(taken_by(0, "d")); // it has a display name of its own
+    CHECK_FALSE(taken_by(1, "b"));
     CHECK(d.public_name(o.only_github, 0, "b") == "b"); // of a prompt, say
     CHECK(d.native_of(0, "b", false) == "b");
 }

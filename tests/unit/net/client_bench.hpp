@@ -43,13 +43,16 @@ inline aio::task<> play(scripted& stage, std::vector<std::string> answers, bool 
 
 struct bench {
     aio::loop loop;
-    aio::deadlines deadlines{loop.get_executor()};
+    aio::deadlines deadlines;
     scripted stage{loop.get_executor()};
     http_pool pool;
     aio::nursery crew{loop.get_executor(), "test"};
 
-    explicit bench(client_settings settings = {})
-        : pool(loop, deadlines, stage.where(), std::move(settings)) {}
+    explicit bench(
+        client_settings settings = {}, aio::duration tick = std::chrono::milliseconds(20)
+    )
+        : deadlines(loop.get_executor(), tick),
+          pool(loop, deadlines, stage.where(), std::move(settings)) {}
 
     void run(std::function<aio::task<>(bench&)> body) {
         auto all = [](bench& b, std::function<aio::task<>(bench&)> inner) -> aio::task<> {

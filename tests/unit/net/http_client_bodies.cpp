@@ -94,3 +94,33 @@ TEST_CASE("an answer over the limit is too large, known length or not") {
         );
     });
 }
+
+TEST_CASE("a nudge wakes what is read without waiting for the sweep of deadlines") {
+    auto nudge = [](client_response& what) -> aio::task<> {
+        co_await aio::pause(aio::duration::zero());
+        what.nudge();
+    };
+    bench all({}, std::chrono::hours(1));
+    all.run([&](bench& b) -> aio::task<> {
+        auto request = get();
+        auto answer = co_await b.pool.begin(std::move(request), soon());
+        REQUIRE(answer);
+        auto peer = co_await b.stage.accept();
+        b.crew.spawn(nudge(**answer));
+        auto head = co_await (*answer)->read_head(soon());
+        REQUIRE(!head);
+        CHECK(head.error().code == base::errc::timeout);
+        co_await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
+        head = co_await (*answer)->read_head(soon());
+        CHECK(head);
+        b.crew.spawn(nudge(**answer));
+        auto some = co_await (*answer)->read_some(soon());
+        REQUIRE(!some);
+        CHECK(some.error().code == base::errc::timeout);
+        (*answer)->nudge(); // nothing is being read
+        co_await peer.send("ok");
+        some = co_await (*answer)->read_some(soon());
+        REQUIRE(some);
+        CHECK(*some == "ok");
+    });
+}

@@ -12,7 +12,6 @@ TEST_CASE("a URL is taken apart") {
     CHECK(plain->port == 80);
     CHECK(plain->target == "/");
     CHECK(plain->authority() == "example.com");
-    CHECK(plain->origin() == "http://example.com:80");
 
     auto full = parse_url("https://[2001:DB8::1]:8443/a/b?c=d");
     REQUIRE(full);

@@ -166,10 +166,9 @@ TEST_CASE("every legal progress token is kept with its type and text") {
     for (const char* text :
          {"0", "\"\"", "-7", "9007199254740993", "18446744073709551615", "\"0\"", "\"\\u0000\""}) {
         const message m = parsed(with_token(text));
-        REQUIRE(m.progress_token_value().has_value());
-        CHECK(m.progress_token_value()->text() == text);
+        CHECK(m.view(m.progress_token) == text);
     }
-    CHECK_FALSE(parsed(with_id("1")).progress_token_value().has_value());
+    CHECK_FALSE(parsed(with_id("1")).progress_token.present());
 }
 
 TEST_CASE("any other progress token is an invalid parameter") {
@@ -181,7 +180,7 @@ TEST_CASE("a progress note's token and a cancellation's request id are tokens as
     const message note = parsed(
         R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1.10}})"
     );
-    CHECK(note.progress_token_value()->text() == "0");
+    CHECK(note.view(note.progress_token) == "0");
     CHECK(note.view(note.progress) == "1.10");
     CHECK(
         refusal(
