@@ -14,6 +14,12 @@ constexpr auto look_again = std::chrono::milliseconds(250);
 
 } // namespace
 
+bool is_list_change(const wire::message& note) {
+    return note.method_is("notifications/tools/list_changed") ||
+           note.method_is("notifications/prompts/list_changed") ||
+           note.method_is("notifications/resources/list_changed");
+}
+
 void changes::tell(std::string method, std::string note) {
     if (chores_.stopping()) return;
     auto& s = storms_[method];

@@ -5,6 +5,7 @@
 #include "aio/nursery.hpp"
 #include "aio/task.hpp"
 #include "session/session.hpp"
+#include "wire/message.hpp"
 
 #include <cstdint>
 #include <map>
@@ -12,6 +13,8 @@
 #include <string>
 
 namespace sluice::gateway {
+
+bool is_list_change(const wire::message& note);
 
 class changes {
 public:

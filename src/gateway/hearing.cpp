@@ -17,7 +17,7 @@ bool hearing::may_see(const wire::message& note) const {
     if (note.method_is("notifications/message")) return asked_for_level(host_, note, shared);
     if (note.method_is("notifications/resources/updated")) {
         auto uri = note.string_at(note.uri);
-        return uri && of_.asked_for_updates(*server_, *uri, shared);
+        return uri && of_.watches().asked_for_updates(*server_, *uri, shared);
     }
     // Ends of questions and progress belong to calls that are over; anything else has one addressee
     // only where the upstream session is the host's own.
@@ -40,15 +40,15 @@ bool hearing::unclaimed(const wire::message& said) {
 }
 
 void hearing::reopened() {
-    of_.set_up_again(server_);
+    of_.reopened(server_);
 }
 
 void hearing::missed() {
-    of_.may_have_changed(server_);
+    of_.watches().missed(server_);
 }
 
 void hearing::lost() {
-    of_.come_back(server_);
+    of_.watches().come_back(server_);
 }
 
 } // namespace sluice::gateway

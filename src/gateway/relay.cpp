@@ -42,12 +42,12 @@ private:
 struct pulling {
     std::size_t server = 0;
     aio::duration silence{0};
-    bool relay_notes = true;
-    shared_link link;
-    std::unique_ptr<upstream::reply> reply;
     aio::instant end;
-    aio::instant silent_since;
-    std::unique_ptr<questions> asked; // made by the first question
+    bool relay_notes = true;
+    aio::instant silent_since = aio::clock::now();
+    shared_link link = {};
+    std::unique_ptr<upstream::reply> reply = {};
+    std::unique_ptr<questions> asked = {}; // made by the first question
 
     // Silence counts from the last message; an open question stops the clock (decision 10).
     aio::instant patience() {
@@ -71,6 +71,10 @@ void note_for_others(house& in, operation& op, std::size_t server, upstream::out
     };
 }
 
+base::fault cancelled() {
+    return {base::errc::cancelled, "cancelled by the host"};
+}
+
 // The call had been cancelled when it was asked.
 aio::task<> refuse_late(shared_link link, wire::message question) {
     auto until = aio::clock::now() + farewell;
@@ -90,7 +94,7 @@ aio::task<base::result<wire::message>> pull_steps(house& in, shared_operation op
         if (op->call->is_cancelled()) {
             bool asked = step && step->message.is_request();
             if (asked) co_await refuse_late(p.link, std::move(step->message));
-            co_return base::fault(base::errc::cancelled, "cancelled by the host");
+            co_return cancelled();
         }
         if (!step) {
             // Only a wait that really lasted until its end may be taken up again: a reply that
@@ -144,6 +148,39 @@ aio::task<base::result<wire::message>> pull(house& in, shared_operation op, pull
     co_return got;
 }
 
+// `call` ends the waiting when it is cancelled; null where the upstream must be told of that.
+aio::task<base::result<void>>
+open_link(house& in, shared_operation op, pulling& p, std::shared_ptr<session::call> call) {
+    waiting opening(*op);
+    auto& links = links_of(in, *op->host);
+    auto link =
+        co_await links.ensure(in.servers[p.server], op->headers, p.patience(), std::move(call));
+    opening.done();
+    if (!link) co_return link.error();
+    p.link = std::move(*link);
+    p.silent_since = aio::clock::now();
+    co_return base::result<void>{};
+}
+
+using sending = aio::task<base::result<std::unique_ptr<upstream::reply>>>;
+
+// The answer to what goes out on p.link.
+aio::task<base::result<wire::message>>
+answer_to(house& in, shared_operation op, pulling p, sending request) {
+    waiting sent(*op);
+    auto reply = co_await std::move(request);
+    sent.done();
+    if (!reply) co_return reply.error();
+    if (op->call->is_cancelled()) {
+        co_await (*reply)->cancel(op->call->reason());
+        co_return cancelled();
+    }
+    p.reply = std::move(*reply);
+    p.silent_since = aio::clock::now();
+    auto pulled = co_await pull(in, op, std::move(p));
+    co_return pulled;
+}
+
 } // namespace
 
 base::result<policy::grant> may_ask(house& in, const operation& op, std::size_t server) {
@@ -156,72 +193,36 @@ aio::task<base::result<wire::message>> ask(house& in, shared_operation op, reque
     const auto& server = in.names.server(what.server);
     if (what.allowed.server() != server.name || what.allowed.who() != op->caller)
         throw std::logic_error("a request with the grant of another");
-    auto end = aio::clock::now() + what.longest;
-    auto first = std::min(aio::clock::now() + what.silence, end);
-    waiting opening(*op);
-    auto link = co_await links_of(in, *op->host)
-                    .ensure(in.servers[what.server], op->headers, first, op->call);
-    opening.done();
-    if (!link) co_return link.error();
-    if (op->call->is_cancelled())
-        co_return base::fault(base::errc::cancelled, "cancelled by the host");
-
+    pulling p{what.server, what.silence, aio::clock::now() + what.longest, what.relay_notes};
+    auto opened = co_await open_link(in, op, p, op->call);
+    if (!opened) co_return opened.error();
+    if (op->call->is_cancelled()) co_return cancelled();
     upstream::outgoing request;
     request.message = op->message;
     request.edits = what.edits;
     request.headers = headers_for(server, op->headers.get());
     request.again = op->method->safe_to_repeat ? upstream::repeat::once : upstream::repeat::never;
-    request.until = std::min(aio::clock::now() + what.silence, end);
+    request.until = p.patience();
     bool one_answer = op->method->how == mcp::handling::target;
     if (one_answer && op->host->is_kept()) note_for_others(in, *op, what.server, request);
-    waiting sending(*op);
-    auto reply = co_await (*link)->call(std::move(request));
-    sending.done();
-    if (!reply) co_return reply.error();
-    if (op->call->is_cancelled()) {
-        co_await (*reply)->cancel(op->call->reason());
-        co_return base::fault(base::errc::cancelled, "cancelled by the host");
-    }
-    pulling p{
-        what.server,
-        what.silence,
-        what.relay_notes,
-        std::move(*link),
-        std::move(*reply),
-        end,
-        aio::clock::now(),
-        nullptr
-    };
-    auto pulled = co_await pull(in, op, std::move(p));
-    co_return pulled;
+    auto sent = p.link->call(std::move(request));
+    auto answer = co_await answer_to(in, op, std::move(p), std::move(sent));
+    co_return answer;
 }
 
 aio::task<base::result<wire::message>>
 ask_on(house& in, shared_operation op, std::size_t server, std::string mark) {
     const auto& limits = in.names.server(server);
-    auto end = aio::clock::now() + limits.max_timeout;
-    auto first = std::min<aio::instant>(aio::clock::now() + limits.timeout, end);
-    auto link =
-        co_await links_of(in, *op->host).ensure(in.servers[server], op->headers, first, op->call);
-    if (!link) co_return link.error();
+    pulling p{server, limits.timeout, aio::clock::now() + limits.max_timeout};
+    auto opened = co_await open_link(in, op, p, nullptr);
+    if (!opened) co_return opened.error();
     upstream::outgoing request;
     request.message = op->message;
-    request.until = first;
+    request.until = p.patience();
     note_for_others(in, *op, server, request);
-    auto reply = co_await (*link)->resume(std::move(mark), std::move(request));
-    if (!reply) co_return reply.error();
-    pulling p{
-        server,
-        limits.timeout,
-        true,
-        std::move(*link),
-        std::move(*reply),
-        end,
-        aio::clock::now(),
-        nullptr
-    };
-    auto pulled = co_await pull(in, op, std::move(p));
-    co_return pulled;
+    auto sent = p.link->resume(std::move(mark), std::move(request));
+    auto answer = co_await answer_to(in, op, std::move(p), std::move(sent));
+    co_return answer;
 }
 
 void finish(operation& op, std::string response, int http_status) {

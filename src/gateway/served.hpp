@@ -11,6 +11,11 @@
 
 namespace sluice::gateway {
 
+// Whether it is one process shared by all host sessions: then no session closes it.
+inline bool is_shared(const upstream::server_settings& s) {
+    return s.kind == upstream::transport::stdio && !s.isolation_per_session;
+}
+
 struct known_peer {
     // Host sessions subscribed to each URI: what a shared process must go on hearing of.
     std::map<std::string, std::size_t> subscribers;

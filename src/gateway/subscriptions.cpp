@@ -19,10 +19,7 @@ std::vector<std::size_t> takers(house& in, const operation& op, const std::strin
     if (op.scope.single) return found;
     std::erase_if(found, [&](std::size_t server) {
         const auto* info = peer_of(in, op, server);
-        if (!info) return false;
-        auto resources = wire::object_view(info->capabilities).find("resources");
-        auto flag = resources ? wire::object_view(*resources).find("subscribe") : std::nullopt;
-        return !flag || *flag != "true";
+        return info && !has_flag(info->capabilities, "resources", "subscribe");
     });
     return found;
 }
@@ -33,13 +30,13 @@ aio::task<> subscribe(house& in, shared_operation op, std::string uri) {
         deliver_error(*op, mcp::code_method_not_found, "no server here takes subscriptions");
         co_return;
     }
-    auto& links = links_of(in, *op->host);
+    auto& watches = links_of(in, *op->host).watches();
     uri_hooks hooks;
-    hooks.before = [&in, &links, uri](std::size_t server) {
-        links.subscribing(in.servers[server], uri);
+    hooks.before = [&in, &watches, uri](std::size_t server) {
+        watches.subscribing(in.servers[server], uri);
     };
-    hooks.after = [&in, &links, uri](std::size_t server, bool done) {
-        links.subscribed(in.servers[server], uri, done);
+    hooks.after = [&in, &watches, uri](std::size_t server, bool done) {
+        watches.subscribed(in.servers[server], uri, done);
     };
     co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(hooks));
 }
@@ -54,18 +51,18 @@ std::optional<std::size_t> index_of(const house& in, const shared_served& server
 // It ends for this host at once, whatever the upstream says; a shared one goes on hearing of what
 // other sessions are subscribed to.
 aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
-    auto& links = links_of(in, *op->host);
-    auto where = links.subscribed_at(uri);
+    auto& watches = links_of(in, *op->host).watches();
+    auto where = watches.subscribed_at(uri);
     bool here = where != nullptr;
-    if (!here) where = co_await links.subscribed_elsewhere(uri);
+    if (!here) where = co_await watches.subscribed_elsewhere(uri);
     auto at = index_of(in, where);
     std::vector<std::size_t> candidates = {};
     if (at) {
         op->server = in.names.server(*at).name;
         // A process that another replica's sessions share is left by that replica.
         bool left = !here && is_shared(in.servers[*at]->settings());
-        if (left || !links.unsubscribed(in.servers[*at], uri)) {
-            links.unsubscribing(in.servers[*at], uri);
+        if (left || !watches.unsubscribed(in.servers[*at], uri)) {
+            watches.unsubscribing(in.servers[*at], uri);
             finish(*op, wire::make_result(op->host_id(), "{}"));
             co_return;
         }
@@ -84,8 +81,8 @@ aio::task<> unsubscribe(house& in, shared_operation op, std::string uri) {
         }
     }
     uri_hooks hooks;
-    hooks.before = [&in, &links, uri](std::size_t server) {
-        links.unsubscribing(in.servers[server], uri);
+    hooks.before = [&in, &watches, uri](std::size_t server) {
+        watches.unsubscribing(in.servers[server], uri);
     };
     co_await call_by_uri(in, op, std::move(uri), std::move(candidates), std::move(hooks));
 }

@@ -194,7 +194,7 @@ namespace {
 // A process that sessions share may have to say more than this host wants to hear.
 request_to level_call(house& in, const operation& op, policy::grant allowed, std::size_t server) {
     auto what = plain_call(in, std::move(allowed), server);
-    auto level = links_of(in, *op.host).level_for(in.servers[server]);
+    auto level = links_of(in, *op.host).watches().level_for(in.servers[server]);
     if (level != op.host->log_level())
         what.edits.push_back({op.message->level, wire::quote(level)});
     return what;
@@ -254,7 +254,7 @@ aio::task<> run_set_level(house& in, shared_operation op) {
         co_return;
     }
     co_await op->host->change_log_level(*level);
-    links_of(in, *op->host).listen_for_level();
+    links_of(in, *op->host).watches().listen_where_worth();
     if (op->scope.single) {
         co_await set_level_of_one(in, op, op->scope.servers.front());
         co_return;

@@ -9,7 +9,7 @@
 
 namespace sluice::state {
 
-class memory_store final : public store {
+class memory_store : public store {
 public:
     memory_store(aio::loop& loop, memory_bounds bounds, bool shared)
         : loop_(loop), table_(bounds), shared_(shared) {}

@@ -304,6 +304,27 @@ def test_a_place_that_is_given_up_while_the_store_is_away_is_free_when_it_is_bac
     second.close()
 
 
+def test_what_is_opened_anew_while_the_store_is_away_is_listened_to_when_it_is_back(up, redis, clusters, hosts):
+    """And the store is not asked in vain without a pause meanwhile."""
+    cluster = clusters({'up': http(up)}, count=1, redis=redis, balanced=False)
+    host = hosts(cluster[0].url('up'), timeout=20).open()
+    stream = Listener(host)
+    host.say('echo')
+    listened(up)
+    redis.stop()
+    up.expire_sessions()
+    up.drop_connections()
+    host.say('echo')
+    # From its answer on, the store has been away for so long that it is not waited for.
+    assert hosts(cluster[0].url('up'), timeout=20).initialize().status == 503
+    host.say('echo')
+    redis.start()
+    up.wait(lambda: len(up.live) == 1 and set(up.listeners) == up.live, timeout=20)
+    assert cluster[0].metric('sluice_store_commands_total', outcome='unreachable') < 100
+    up.push(CHANGED % 'tools')
+    stream.until(lambda m: 'list_changed' in m)
+
+
 def logs(memory):
     """Keys of logs: they hold the epoch and the place of the last event."""
     return [k for k in memory.keys() if memory.ask('TYPE', k) == b'hash' and memory.ask('HEXISTS', k, 'epoch')]

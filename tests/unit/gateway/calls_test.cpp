@@ -1,4 +1,5 @@
 // Calls on their walk: names, bytes, progress, cancels, faults.
+#include "gateway/relay.hpp"
 #include "town.hpp"
 
 using namespace sluice;
@@ -128,6 +129,29 @@ TEST_CASE("a cancel ends the host's stream at once and goes up with its reason, 
         CHECK(got.size() == 1);
         CHECK(victim->last_position() == 0);
         CHECK_FALSE(elsewhere->done());
+    });
+}
+
+TEST_CASE(
+    "what another replica had begun is called off at its upstream, also when the cancel comes "
+    "before there is a link"
+) {
+    town t;
+    t.add("a", R"({"tools":{}})", [](conversation&) {});
+    t.open();
+    t.run([](town& in) -> task<> {
+        auto parsed = wire::parse_message(call_of("7", "x"));
+        auto op = std::make_shared<gateway::operation>();
+        op->message = std::make_shared<const wire::message>(std::move(*parsed));
+        op->host = in.host;
+        op->call = *in.host->begin_call(*op->message->id_token(), in.host->open_stream(1), 0);
+        op->method = &mcp::describe(mcp::method::tools_call);
+        in.host->cancel(op->call->host_id(), R"("no need")");
+        auto answer = co_await gateway::ask_on(*in.in, op, 0, "mark");
+        CHECK(answer.error().code == base::errc::cancelled);
+        REQUIRE(in.seen(0).calls.size() == 1);
+        CHECK(in.seen(0).calls[0]->cancels == words{R"("no need")"});
+        in.host->end_call(*op->call);
     });
 }
 
