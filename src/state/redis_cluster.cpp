@@ -87,8 +87,15 @@ redis_node& redis_cluster::node_at(const redis_address& at) {
     return *node;
 }
 
+// Null while the map does not say.
+redis_node* redis_cluster::server_for(const redis_command& command) const {
+    if (!command.key.empty()) return slots_[slot_of(command.key)];
+    auto up = std::ranges::find_if(nodes_, [](const auto& one) { return one.second->how().up; });
+    return up == nodes_.end() ? slots_.front() : up->second.get();
+}
+
 std::optional<base::fault> redis_cluster::submit(redis_command& command) {
-    if (auto* node = slots_[slot_of(command.key)]) return node->submit(command);
+    if (auto* node = server_for(command)) return node->submit(command);
     auto now = aio::clock::now();
     // A short gap in the map is waited for; one that lasts is said at once.
     bool late = !whole_ && now - since_ >= around_.settings.timeout;

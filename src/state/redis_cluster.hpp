@@ -27,6 +27,7 @@ public:
     redis_finder find_any();
 
 private:
+    redis_node* server_for(const redis_command& command) const;
     aio::task<> learn();
     aio::task<base::result<void>> refresh();
     void take_map(const wire::resp_reply& slots, const redis_address& asked);

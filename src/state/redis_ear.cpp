@@ -55,7 +55,7 @@ void redis_ear::fell(const base::fault& why) {
 
 void redis_ear::subscribe_all() {
     // A channel of our own, so that there is always one: a refusal shows at once.
-    redis_words words{"SUBSCRIBE", around_.settings.key_prefix + "ears"};
+    redis_words words{"SUBSCRIBE", around_.settings.key_prefix + std::string(ears)};
     for (const auto& [channel, count] : channels_)
         words.push_back(channel);
     pinged_ = false;
@@ -87,6 +87,7 @@ bool redis_ear::take(const wire::resp_reply& push) {
     if (word != "message" || push.items.size() != 3) return true;
     std::string_view channel = push.items[1].text;
     channel.remove_prefix(std::min(around_.settings.key_prefix.size(), channel.size()));
+    if (channel == ears && gap_) gap_();
     // What was published before an unlisten() may still come.
     if (words_ && channels_.contains(push.items[1].text)) words_(channel, push.items[2].text);
     return true;

@@ -1,5 +1,6 @@
 // The subscription side of the Redis engine: one connection that hears, made again when it is lost,
-// with every channel subscribed anew and a gap reported, for words may have been missed meanwhile.
+// with every channel subscribed anew and a gap reported, for words may have been missed meanwhile;
+// or when another replica reports one.
 // Internal to state.
 #pragma once
 
@@ -10,6 +11,10 @@
 #include <map>
 
 namespace sluice::state {
+
+// The channel that every ear listens to, and what is said there: some replica could not say a word.
+inline constexpr std::string_view ears = "ears";
+inline constexpr std::string_view words_missed = "missed";
 
 class redis_ear final : public redis_line {
 public:

@@ -1,17 +1,25 @@
 #include "state/redis_store.hpp"
 
+#include "aio/within.hpp"
 #include "state/redis.hpp"
 
 namespace sluice::state {
 
 using base::result;
 
+namespace {
+constexpr auto say_again = std::chrono::milliseconds(250);
+}
+
 redis_store::redis_store(redis_surroundings around, sys::meters* meters)
-    : around_(std::move(around)), client_(around_, meters) {}
+    : around_(std::move(around)), client_(around_, meters),
+      jobs_(around_.loop.get_executor(), "state") {}
 
 redis_store::~redis_store() = default;
 
 aio::task<> redis_store::shut_down() {
+    jobs_.stop();
+    co_await jobs_.join();
     co_await client_.shut_down();
 }
 
@@ -85,11 +93,35 @@ redis_store::ask(std::string_view op, std::string key, redis_words words) {
 
 // --- broadcast ---
 
+redis_command redis_store::saying(std::string channel, std::string word) const {
+    auto what = command("publish", {}, {"PUBLISH", std::move(channel), std::move(word)});
+    what.key.clear(); // any server of a cluster tells all of them
+    return what;
+}
+
+// At most once: a word that may not have been heard is not said again, but that there was one.
 void redis_store::publish(std::string channel, std::string word) {
-    auto name = named(channel);
-    auto what = command("publish", channel, {"PUBLISH", std::move(name), std::move(word)});
-    what.done = [](const result<wire::resp_reply>&) {}; // at most once: nobody is told
+    auto what = saying(named(channel), std::move(word));
+    what.done = [this](const result<wire::resp_reply>& reply) {
+        if (!reply) say_missed();
+    };
     client_.submit(std::move(what));
+}
+
+void redis_store::say_missed() {
+    if (++unheard_ > 1 || jobs_.stopping()) return;
+    auto job = keep_saying_missed();
+    jobs_.spawn(std::move(job));
+}
+
+aio::task<> redis_store::keep_saying_missed() {
+    co_await aio::keep_running_when_cancelled();
+    while (unheard_ > 0 && !jobs_.stopping()) {
+        co_await aio::pause(say_again);
+        auto meant = unheard_;
+        auto said = co_await send(saying(named(ears), std::string(words_missed)));
+        if (said && meant == unheard_) unheard_ = 0;
+    }
 }
 
 void redis_store::on_word(hearer words, std::function<void()> gap) {

@@ -2,6 +2,7 @@
 // state.
 #pragma once
 
+#include "aio/nursery.hpp"
 #include "state/redis_client.hpp"
 #include "state/redis_scripts.hpp"
 #include "state/store.hpp"
@@ -77,9 +78,14 @@ private:
     aio::task<base::result<reply>> ask(std::string_view op, std::string key, redis_words words);
     aio::task<base::result<reply>> send(redis_command what);
     redis_command writing(log_append what) const;
+    redis_command saying(std::string channel, std::string word) const; // its name in full
+    void say_missed();
+    aio::task<> keep_saying_missed();
 
     redis_surroundings around_;
     redis_client client_;
+    std::uint64_t unheard_ = 0; // words of ours of which nobody was told yet that he missed them
+    aio::nursery jobs_;
 };
 
 } // namespace sluice::state

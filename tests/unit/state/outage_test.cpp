@@ -240,6 +240,30 @@ TEST_SUITE("store:outage") {
         });
     }
 
+    TEST_CASE("a word that could not be said is a gap for those who hear all the time") {
+        outage_bench b;
+        run(b, [](outage_bench& on) -> task<> {
+            auto& s = on.get();
+            auto gaps = std::make_shared<int>(0);
+            auto words = std::make_shared<int>(0);
+            s.on_word([words](auto, auto) { ++*words; }, [gaps] { ++*gaps; });
+            s.listen("news");
+            auto until = aio::test::late();
+            while (*gaps < 1 && aio::clock::now() < until)
+                co_await aio::pause(2ms);
+            on.server.ask({"CLIENT", "PAUSE", "30000", "WRITE"}); // and whoever listens is answered
+            s.publish("news", "lost");
+            auto lost = co_await s.put("k", "v", 60s); // as late as the word
+            CHECK_FALSE(lost);
+            CHECK(*gaps == 1);
+            on.server.ask({"CLIENT", "UNPAUSE"});
+            while (*gaps < 2 && aio::clock::now() < until)
+                co_await aio::pause(2ms);
+            CHECK(*gaps == 2);
+            CHECK(*words == 0);
+        });
+    }
+
     TEST_CASE("appends of an absence are told as failed, each once") {
         outage_bench b;
         run(b, [](outage_bench& on) -> task<> {

@@ -320,6 +320,27 @@ TEST_SUITE("store:cluster") {
         aio::test::run(bench.loop, body(all, *bench.made));
     }
 
+    TEST_CASE("words are said where a server is up, whatever slot their channel has") {
+        cluster all;
+        redis_bench bench(settings(all));
+        auto body = [](cluster& all, store& s) -> task<> {
+            auto ear = std::make_shared<std::vector<std::string>>();
+            s.on_word([ear](auto, auto word) { ear->emplace_back(word); }, [] {});
+            s.listen("news");
+            co_await until_up(s, true);
+            co_await until_heard(all, "news", *ear);
+            all.serving("sluice:news").stop();
+            co_await until_up(s, false);
+            auto until = aio::clock::now() + 5s;
+            while (std::ranges::count(*ear, "said") == 0 && aio::clock::now() < until) {
+                s.publish("news", "said"); // the ear may have to look for another server
+                co_await aio::pause(20ms);
+            }
+            CHECK(std::ranges::count(*ear, "said") > 0);
+        };
+        aio::test::run(bench.loop, body(all, *bench.made));
+    }
+
     TEST_CASE("without one of its servers the others' keys are served, and it is not up") {
         cluster all;
         redis_bench bench(settings(all));
