@@ -34,6 +34,27 @@ task<> until_up(store& s, bool up) {
     REQUIRE(s.how().up == up);
 }
 
+// What came of a channel.
+struct heard {
+    int words = 0;
+    int gaps = 0;
+};
+
+task<> until_gaps(const heard& so_far, int gaps) {
+    auto until = aio::test::late();
+    while (so_far.gaps < gaps && aio::clock::now() < until)
+        co_await aio::pause(2ms);
+}
+
+// From when it is subscribed to, which is the first gap.
+task<std::shared_ptr<heard>> hear_news(store& s) {
+    auto news = std::make_shared<heard>();
+    s.on_word([news](auto, auto) { ++news->words; }, [news] { ++news->gaps; });
+    s.listen("news");
+    co_await until_gaps(*news, 1);
+    co_return news;
+}
+
 aio::duration since(aio::instant then) {
     return aio::clock::now() - then;
 }
@@ -219,24 +240,18 @@ TEST_SUITE("store:outage") {
         outage_bench b;
         run(b, [](outage_bench& on) -> task<> {
             auto& s = on.get();
-            auto gaps = std::make_shared<int>(0);
-            auto words = std::make_shared<int>(0);
-            s.on_word([words](auto, auto) { ++*words; }, [gaps] { ++*gaps; });
-            s.listen("news");
-            auto until = aio::test::late();
-            while (*gaps < 1 && aio::clock::now() < until)
-                co_await aio::pause(2ms);
+            auto news = co_await hear_news(s);
             on.server.stop();
             co_await until_up(s, false);
             on.server.start();
-            while (*gaps < 2 && aio::clock::now() < until)
-                co_await aio::pause(2ms);
-            CHECK(*gaps == 2);
-            while (*words == 0 && aio::clock::now() < until) {
+            co_await until_gaps(*news, 2);
+            CHECK(news->gaps == 2);
+            auto until = aio::test::late();
+            while (news->words == 0 && aio::clock::now() < until) {
                 s.publish("news", "x");
                 co_await aio::pause(5ms);
             }
-            CHECK(*words > 0);
+            CHECK(news->words > 0);
         });
     }
 
@@ -244,23 +259,16 @@ TEST_SUITE("store:outage") {
         outage_bench b;
         run(b, [](outage_bench& on) -> task<> {
             auto& s = on.get();
-            auto gaps = std::make_shared<int>(0);
-            auto words = std::make_shared<int>(0);
-            s.on_word([words](auto, auto) { ++*words; }, [gaps] { ++*gaps; });
-            s.listen("news");
-            auto until = aio::test::late();
-            while (*gaps < 1 && aio::clock::now() < until)
-                co_await aio::pause(2ms);
+            auto news = co_await hear_news(s);
             on.server.ask({"CLIENT", "PAUSE", "30000", "WRITE"}); // and whoever listens is answered
             s.publish("news", "lost");
             auto lost = co_await s.put("k", "v", 60s); // as late as the word
             CHECK_FALSE(lost);
-            CHECK(*gaps == 1);
+            CHECK(news->gaps == 1);
             on.server.ask({"CLIENT", "UNPAUSE"});
-            while (*gaps < 2 && aio::clock::now() < until)
-                co_await aio::pause(2ms);
-            CHECK(*gaps == 2);
-            CHECK(*words == 0);
+            co_await until_gaps(*news, 2);
+            CHECK(news->gaps == 2);
+            CHECK(news->words == 0);
         });
     }
 

@@ -7,7 +7,6 @@
 #include "state/redis_slots.hpp"
 
 #include <algorithm>
-#include <thread>
 
 using namespace sluice;
 using namespace sluice::state;
@@ -45,10 +44,8 @@ struct cluster {
             );
         }
         // Before any body begins, whose own time is short: a busy machine takes long for this.
-        auto until = aio::clock::now() + 30s;
-        while (!ready() && aio::clock::now() < until)
-            std::this_thread::sleep_for(20ms);
-        REQUIRE(ready());
+        bool formed = comes_true([this] { return ready(); }, 30s);
+        REQUIRE(formed);
     }
 
     bool ready() const {
@@ -106,22 +103,6 @@ struct cluster {
     }
 };
 
-// A word from each server comes to whoever listens to that channel, wherever he does: he is
-// subscribed, and they are all linked with each other, which takes longer than agreeing on their
-// slots.
-task<> until_heard(const cluster& all, const char* channel, std::vector<std::string>& ear) {
-    auto heard = [&](const std::string& word) { return std::ranges::count(ear, word) > 0; };
-    auto until = aio::test::late();
-    for (std::size_t i = 0; i < all.servers.size(); ++i) {
-        auto probe = "probe " + std::to_string(i);
-        while (!heard(probe) && aio::clock::now() < until) {
-            all.servers[i]->ask({"PUBLISH", std::string("sluice:") + channel, probe});
-            co_await aio::pause(20ms);
-        }
-        REQUIRE(heard(probe));
-    }
-}
-
 // All of a server's slots are another's, and everybody knows it.
 task<> give_all(const cluster& all, std::size_t from, std::size_t to) {
     auto slots = [&](std::size_t at, const char* word) {
@@ -145,6 +126,25 @@ task<> until_up(store& s, bool up) {
     while (s.how().up != up && aio::clock::now() < until)
         co_await aio::pause(5ms);
     REQUIRE(s.how().up == up);
+}
+
+// What comes of "news", from when a word from each server does: it is subscribed to, and they are
+// all linked with each other, which takes longer than agreeing on their slots.
+task<std::shared_ptr<std::vector<std::string>>> hear_news(const cluster& all, store& s) {
+    auto ear = std::make_shared<std::vector<std::string>>();
+    s.on_word([ear](auto, auto word) { ear->emplace_back(word); }, [] {});
+    s.listen("news");
+    co_await until_up(s, true);
+    auto until = aio::test::late();
+    for (std::size_t i = 0; i < all.servers.size(); ++i) {
+        auto probe = "probe " + std::to_string(i);
+        while (std::ranges::count(*ear, probe) == 0 && aio::clock::now() < until) {
+            all.servers[i]->ask({"PUBLISH", "sluice:news", probe});
+            co_await aio::pause(20ms);
+        }
+        REQUIRE(std::ranges::count(*ear, probe) > 0);
+    }
+    co_return ear;
 }
 
 // A client's command waits there.
@@ -181,11 +181,7 @@ TEST_SUITE("store:cluster") {
         cluster all;
         redis_bench bench(settings(all));
         auto body = [](cluster& all, store& s) -> task<> {
-            auto ear = std::make_shared<std::vector<std::string>>();
-            s.on_word([ear](auto, auto word) { ear->emplace_back(word); }, [] {});
-            s.listen("news");
-            co_await until_up(s, true);
-            co_await until_heard(all, "news", *ear);
+            auto ear = co_await hear_news(all, s);
             auto words = [&] {
                 return std::ranges::count_if(*ear, [](const auto& w) { return w[0] == 's'; });
             };
@@ -324,11 +320,7 @@ TEST_SUITE("store:cluster") {
         cluster all;
         redis_bench bench(settings(all));
         auto body = [](cluster& all, store& s) -> task<> {
-            auto ear = std::make_shared<std::vector<std::string>>();
-            s.on_word([ear](auto, auto word) { ear->emplace_back(word); }, [] {});
-            s.listen("news");
-            co_await until_up(s, true);
-            co_await until_heard(all, "news", *ear);
+            auto ear = co_await hear_news(all, s);
             all.serving("sluice:news").stop();
             co_await until_up(s, false);
             auto until = aio::clock::now() + 5s;

@@ -107,22 +107,33 @@ void redis_server::launch() {
     pid_ = spawn(all, folder_.path + "/output");
 }
 
+bool comes_true(const std::function<bool()>& condition, std::chrono::seconds within) {
+    auto until = std::chrono::steady_clock::now() + within;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() >= until) return false;
+        std::this_thread::sleep_for(5ms);
+    }
+    return true;
+}
+
 void redis_server::start() {
     // Between our looking and its binding somebody else may take the port: then another one.
     for (int attempt = 0; attempt < 5; ++attempt) {
         if (port_ == 0) port_ = free_port();
         launch();
-        auto until = std::chrono::steady_clock::now() + 10s;
-        while (std::chrono::steady_clock::now() < until) {
+        bool connected = false;
+        auto settled = [&] {
             if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
                 pid_ = -1;
-                break;
+                return true;
             }
             descriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
             auto at = loopback(port_);
-            if (::connect(fd.number, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0) return;
-            std::this_thread::sleep_for(5ms);
-        }
+            connected = ::connect(fd.number, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
+            return connected;
+        };
+        comes_true(settled, 10s);
+        if (connected) return;
         stop();
         port_ = 0;
     }

@@ -5,6 +5,8 @@
 #include "../scratch_directory.hpp"
 #include "state/redis_settings.hpp"
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -37,7 +39,6 @@ public:
 
 private:
     void launch();
-    void wait_until_ready() const;
 
     words more_;
     std::string sentinel_;
@@ -46,6 +47,8 @@ private:
     pid_t pid_ = -1;
 };
 
+// Looks again and again until that holds or the time is over, and says which; blocks the thread.
+bool comes_true(const std::function<bool()>& condition, std::chrono::seconds within);
 std::uint16_t free_port();
 // Runs a command to its end (openssl); its exit status.
 int run_program(const std::vector<std::string>& words);
