@@ -143,7 +143,9 @@ aio::task<> session_links::give_way(shared_slot s, shared_link link) {
 // before the upstream's session goes.
 aio::task<> session_links::wait_for_others(const state::fields& record) {
     bool elsewhere = std::any_of(record.begin(), record.end(), [&](const auto& one) {
-        return one.first.starts_with("call:") && !in_.replicas.is_me(one.second);
+        if (!session::session::is_call_field(one.first)) return false;
+        auto [replica, handle] = session::session::where_it_runs(one.second);
+        return !in_.replicas.is_me(replica);
     });
     if (elsewhere) co_await aio::pause(others_call_off);
 }
