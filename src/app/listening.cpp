@@ -1,6 +1,5 @@
 // Where the process listens: to hosts, to operators and to its peers, and what each of them meets.
 #include "app/runtime.hpp"
-#include "policy/key_names.hpp"
 
 #include <algorithm>
 
@@ -25,9 +24,7 @@ void runtime::note_refusals(net::http_server& at, std::string_view listener) {
 
 base::result<void> runtime::listen() {
     const auto& f = settings_.front;
-    session::overseer sessions(sessions_, [this] {
-        return policy::names_by_id(newest_->from.policy);
-    });
+    session::overseer sessions(sessions_, [this] { return names_of_keys(); });
     admin_ = std::make_unique<front::admin>(
         meters_,
         [this] { return why_unready(); },

@@ -182,15 +182,16 @@ base::result<void> runtime::start() {
     return {};
 }
 
+std::map<std::string, std::string> runtime::names_of_keys() const {
+    return policy::names_by_id(newest_->from.policy);
+}
+
 void runtime::listen_to_store() {
     sessions_.attach_to_each([this](session::session& host) {
         return std::make_unique<gateway::session_links>(grounds_, host);
     });
     sessions_.doubt_homes_when([this] { return replicas_.may_be_taken_over(); });
-    replicas_.on_regained([this] {
-        sessions_.doubt_all();
-        sessions_.look_at_homes();
-    });
+    replicas_.on_regained([this] { sessions_.look_at_homes(); });
     records_.tell_of_work([this](const std::string& session) { roll_.add(session); });
     store_->on_word(
         [this](std::string_view channel, std::string_view word) { sessions_.heard(channel, word); },
@@ -198,12 +199,7 @@ void runtime::listen_to_store() {
     );
     store_->listen(std::string(session::session_channel));
     store_->start();
-    sessions_.start_keeping([this] {
-        std::vector<std::string> principals;
-        for (const auto& [id, name] : policy::names_by_id(newest_->from.policy))
-            principals.push_back(id);
-        return principals;
-    });
+    sessions_.start_keeping([this] { return names_of_keys(); });
     roll_.start();
     estates_.start();
     if (ids_.can_seal()) return;

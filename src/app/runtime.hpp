@@ -24,6 +24,7 @@
 #include "sys/meters.hpp"
 #include "sys/seal.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +55,7 @@ private:
     std::shared_ptr<generation> make_generation(settings from);
     std::vector<gateway::shared_served> servers_for(const upstream::settings& from);
     void listen_to_store();
+    std::map<std::string, std::string> names_of_keys() const; // by principal
     std::unique_ptr<state::store> make_store();
     // "" when requests can be served, else why not.
     std::string why_unready();

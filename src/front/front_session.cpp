@@ -1,21 +1,10 @@
 // The session that a request names: known here, taken up from the store, or at home on another
 // replica, which serves the request then. Spec: "Session Management"; decisions 2, 3 and 7.
 #include "front/front.hpp"
-#include "sys/log.hpp"
 
 namespace sluice::front {
 
 namespace {
-
-void log_new_home(const std::string& before, const std::string& now) {
-    sys::log_line(sys::log_level::warn, "session")
-        .field("home", now)
-        .field("before", before)
-        .field(
-            "text",
-            "its replica is gone: here its local processes and HTTP+SSE upstreams start anew"
-        );
-}
 
 bool can_be_a_sessions(std::string_view version) {
     auto known = mcp::parse_revision(version);
@@ -143,12 +132,11 @@ aio::task<bool> front::serve_at_home(
     }
     if (where.one_stream) co_return true; // it is found nowhere then
     auto& kept = *through_.in().sessions.kept();
-    auto moved = co_await kept.move_home(std::move(token), where.home);
+    auto moved = co_await kept.move_home(std::move(token), std::move(where.home));
     if (!moved) {
         co_await turn_away(http, v, because_away(moved.error(), std::string()));
         co_return false;
     }
-    if (*moved) log_new_home(where.home, kept.replica());
     co_return true;
 }
 

@@ -98,12 +98,12 @@ aio::task<bool> estates::settle_one(share what) {
     bool ours = co_await hold(what);
     if (!ours) co_return false;
     if (lost_home && who.one_stream) {
-        auto ended = co_await on_.sessions.end_deserted(std::move(who));
+        auto ended = co_await on_.sessions.end(std::move(who));
         co_return ended.ok();
     }
     if (lost_home) {
-        bool moved = co_await be_home(who);
-        if (!moved) co_return false;
+        auto moved = co_await on_.sessions.kept()->move_home(who.id, who.home);
+        if (!moved || !*moved) co_return false;
     }
     auto taken = co_await on_.sessions.adopt(who.id, who.principal);
     if (!taken) co_return false;
@@ -123,11 +123,6 @@ aio::task<bool> estates::hold(const share& what) {
         roll::name_of(what.dead), what.session, what.holder, on_.replicas.self()
     );
     co_return taken && *taken;
-}
-
-aio::task<bool> estates::be_home(session::identity who) {
-    auto moved = co_await on_.sessions.kept()->move_home(std::move(who.id), std::move(who.home));
-    co_return moved && *moved;
 }
 
 // Each is taken over by what reads its log, which is begun here and goes on by itself: looked at

@@ -7,7 +7,6 @@
 #include "aio/nursery.hpp"
 #include "aio/task.hpp"
 #include "gateway/operation.hpp"
-#include "session/identity.hpp"
 
 #include <functional>
 #include <map>
@@ -37,7 +36,6 @@ private:
     aio::task<> settle(std::string dead);
     aio::task<bool> settle_one(share what); // true: there is nothing to be done (any more)
     aio::task<bool> hold(const share& what);
-    aio::task<bool> be_home(session::identity who);
     aio::task<bool> settle_calls(std::shared_ptr<session::session> host, std::string dead);
 
     const grounds& on_;

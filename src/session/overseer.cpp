@@ -40,15 +40,12 @@ aio::task<base::result<void>> overseer::look_in_store(std::string principal, by_
         auto record = records::record_key(key);
         auto left = co_await store.time_left(record);
         if (!left) co_return left.error();
-        auto said = co_await store.read_field(record, std::string(who_field));
-        if (!said) co_return said.error();
-        if (!*left || !*said) continue; // ended meanwhile
-        auto who = read_identity(**said);
-        if (!who) continue;
-        who->key = key;
+        auto who = co_await all_.kept()->find_by_key(key);
+        if (!who) co_return who.error();
+        if (!*left || !*who) continue; // ended meanwhile
         auto life = all_.bounds().idle_ttl + record_margin;
         auto idle = std::max<aio::duration>(life - **left, aio::duration::zero());
-        auto [it, fresh] = found.emplace(key, seen(std::move(*who), idle));
+        auto [it, fresh] = found.emplace(key, seen(std::move(**who), idle));
         auto there = std::chrono::duration_cast<std::chrono::milliseconds>(idle);
         if (!fresh) it->second.idle = std::min(it->second.idle, there);
     }
@@ -80,31 +77,11 @@ aio::task<base::result<std::size_t>> overseer::end(std::function<bool(const seen
     std::size_t ended = 0;
     for (auto& one : *all) {
         if (!which(one)) continue;
-        auto done = co_await end_one(std::move(one.who));
+        auto done = co_await all_.end(std::move(one.who));
         if (!done) co_return done.error();
         ++ended;
     }
     co_return ended;
-}
-
-// Taken up first where it can be, so that its upstream sessions are closed too; one whose home is
-// another replica ends there.
-aio::task<base::result<void>> overseer::end_one(identity who) {
-    std::shared_ptr<session> here;
-    if (all_.shared()) {
-        auto taken = co_await all_.adopt(who.id, who.principal);
-        if (taken) here = std::move(taken->here);
-    } else {
-        here = all_.find(who.id, who.principal);
-    }
-    if (here) {
-        auto ended = co_await all_.end(std::move(here));
-        co_return ended;
-    }
-    if (!all_.shared()) co_return base::result<void>();
-    auto gone = co_await all_.kept()->end(std::move(who));
-    if (!gone) co_return gone.error();
-    co_return base::result<void>();
 }
 
 } // namespace sluice::session

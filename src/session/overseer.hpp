@@ -25,9 +25,7 @@ struct seen_session {
 
 class overseer {
 public:
-    using names = std::map<std::string, std::string>; // of keys, by principal
-    // `principals` gives all whose sessions may be in the store.
-    overseer(registry& all, std::function<names()> principals)
+    overseer(registry& all, registry::principals principals)
         : all_(all), principals_(std::move(principals)) {}
 
     // errc::unreachable while the store is away.
@@ -40,10 +38,9 @@ private:
 
     by_key look_here() const;
     aio::task<base::result<void>> look_in_store(std::string principal, by_key& found);
-    aio::task<base::result<void>> end_one(identity who);
 
     registry& all_;
-    std::function<names()> principals_;
+    registry::principals principals_;
 };
 
 } // namespace sluice::session

@@ -1,6 +1,7 @@
 #include "session/records.hpp"
 
 #include "session/record_names.hpp"
+#include "sys/log.hpp"
 #include "sys/random.hpp"
 
 namespace sluice::session {
@@ -12,6 +13,16 @@ base::fault no_salt_yet() {
         base::errc::unreachable,
         "the gateway's store is away, and with it the key that seals session ids; try again"
     };
+}
+
+void log_new_home(const std::string& before, const std::string& now) {
+    sys::log_line(sys::log_level::warn, "session")
+        .field("home", now)
+        .field("before", before)
+        .field(
+            "text",
+            "its replica is gone: here its local processes and HTTP+SSE upstreams start anew"
+        );
 }
 
 std::string field_of(const state::fields& record, std::string_view name) {
@@ -61,7 +72,8 @@ std::string records::seal_ask(std::string_view key) const {
 aio::task<base::result<bool>> records::move_home(std::string id, std::string before) {
     auto key = key_in(id);
     if (!key) co_return false;
-    auto moved = co_await store_.set_if(record_key(*key), "home", std::move(before), replica());
+    auto moved = co_await store_.set_if(record_key(*key), "home", before, replica());
+    if (moved && *moved) log_new_home(before, replica());
     co_return moved;
 }
 
@@ -98,13 +110,9 @@ records::unused_longest(std::string principal, aio::duration least) {
     auto left = co_await store_.time_left(record_key(who.key));
     if (!left) co_return left.error();
     if (*left && lifetime() - **left < least) co_return std::optional<identity>();
-    auto said = co_await store_.read_field(record_key(who.key), std::string(who_field));
-    if (!said) co_return said.error();
-    if (*said) {
-        auto known = read_identity(**said);
-        if (known) who.id = std::move(known->id);
-    }
-    co_return std::optional(std::move(who));
+    auto known = co_await find_by_key(who.key);
+    if (known && !*known) *known = std::move(who);
+    co_return known;
 }
 
 aio::task<base::result<std::optional<identity>>> records::find(std::string id) {

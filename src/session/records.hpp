@@ -88,7 +88,7 @@ public:
     void holds_work(const std::string& key) const {
         if (works_) works_(key);
     }
-    // Makes this replica the home of a session whose home `before` is dead.
+    // Makes this replica the home of a session whose home `before` is dead; the log says so.
     aio::task<base::result<bool>> move_home(std::string id, std::string before);
     // Wakes `grown` when a replica has written more into that log.
     void follow(const std::string& log, aio::signal_flag& grown);

@@ -29,6 +29,9 @@ struct registry_counters {
 
 class registry {
 public:
+    // Gives all whose sessions may be in the store, with the names of their keys.
+    using principals = std::function<std::map<std::string, std::string>()>;
+
     // Without `kept` (or where it is not shared) sessions live and die with this process.
     registry(aio::executor ex, settings bounds, records* kept = nullptr);
 
@@ -59,9 +62,9 @@ public:
 
     // Ends it for all replicas. errc::unreachable when the store is away; it has not ended then.
     aio::task<base::result<void>> end(std::shared_ptr<session> s);
-    // Of a session that lives nowhere any more: its upstream sessions are closed from here.
-    aio::task<base::result<void>> end_deserted(identity who);
-    // As end(), in the background, where nobody could do anything about a store that is away.
+    // The same, wherever it lives, if it does.
+    aio::task<base::result<void>> end(identity who);
+    // As the first, in the background, where nobody could do anything about a store that is away.
     void end_soon(std::shared_ptr<session> s);
 
     // Of whatever principal, for what is about a session and not from its host; also while it ends.
@@ -70,8 +73,8 @@ public:
     // What the store's broadcast brought, and that some of it may have been missed.
     void heard(std::string_view channel, std::string_view word);
     void doubt_all();
-    // Another replica may have become the home of sessions that live here: those that have another
-    // home by their record end here.
+    // That, and another replica may have become the home of sessions that live here: those that
+    // have another home by their record end here.
     void look_at_homes();
     // Whether that may have happened, asked at each use of such a session.
     void doubt_homes_when(std::function<bool()> lost) { may_have_lost_homes_ = std::move(lost); }
@@ -82,7 +85,7 @@ public:
     }
     // Keeps the records of sessions in use, and ends those idle for too long, of the principals
     // that `whose` gives also where no replica has a copy any more; runs until shut_down().
-    void start_keeping(std::function<std::vector<std::string>()> whose);
+    void start_keeping(principals whose);
 
     // From now on, also for sessions that are open.
     void use(const settings& bounds) { bounds_ = bounds; }
@@ -112,9 +115,8 @@ private:
     aio::task<> leave_lost_homes();
     aio::task<> run(std::shared_ptr<session> s, std::string key);
     bool is_past(const identity& who) const; // timeouts.session_max_age
-    aio::task<> end_past(std::shared_ptr<session> here, identity who);
     aio::task<> end_quietly(std::shared_ptr<session> s);
-    aio::task<> keep_all();
+    aio::task<> keep_all(principals whose);
     aio::task<> keep_one(std::shared_ptr<session> s);
 
     settings bounds_;
@@ -123,7 +125,6 @@ private:
     registry_counters numbers_;
     std::function<std::unique_ptr<attachment>(session&)> make_attachment_;
     std::function<bool()> may_have_lost_homes_;
-    std::function<std::vector<std::string>()> principals_;
     // By id; throw-away ones under a name that no header can hold.
     std::unordered_map<std::string, std::shared_ptr<session>> sessions_;
     std::unordered_map<std::string, std::weak_ptr<session>> by_key_;

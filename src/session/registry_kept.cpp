@@ -23,15 +23,9 @@ aio::task<bool> registry::make_room_in_store(std::string principal) {
 aio::task<bool> registry::end_unused(std::string principal, aio::duration least) {
     auto oldest = co_await records_->unused_longest(std::move(principal), least);
     if (!oldest || !*oldest) co_return false;
-    auto& who = **oldest;
-    auto it = sessions_.find(who.id);
-    auto here = it == sessions_.end() ? nullptr : it->second;
+    auto here = by_key((*oldest)->key);
     if (here && here->is_busy()) co_return false;
-    base::result<void> ended;
-    if (here)
-        ended = co_await end(std::move(here));
-    else
-        ended = co_await end_deserted(std::move(who));
+    auto ended = co_await end(std::move(**oldest));
     co_return ended.ok();
 }
 
@@ -52,7 +46,8 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     if (tasks_.stopping() || (present && present->is_ending()))
         co_return base::fault(base::errc::unreachable, "the session is moving to another replica");
     if (is_past(who)) {
-        co_await end_past(present, std::move(who));
+        // While the store is away it stays, and is as little found as later.
+        [[maybe_unused]] auto over = co_await end(std::move(who));
         co_return out;
     }
     if (present && has_lost_home(*present, who)) {
@@ -80,25 +75,23 @@ aio::task<base::result<registry::adopted>> registry::adopt(std::string id, std::
     co_return out;
 }
 
-// While the store is away it stays, and is as little found as later.
-aio::task<> registry::end_past(std::shared_ptr<session> here, identity who) {
-    if (here) [[maybe_unused]]
-        auto ended = co_await end(std::move(here));
-    else [[maybe_unused]]
-        auto ended = co_await end_deserted(std::move(who));
-}
-
 // Taken up first where it can be: whoever erases a record ends the upstream sessions in it, and the
 // other replicas, its home among them, only hear of it. Its record may have gone before its place
 // on the roster.
-aio::task<base::result<void>> registry::end_deserted(identity who) {
-    auto id = who.id;
-    base::result<std::shared_ptr<session>> made = base::fault(base::errc::not_found, "no record");
-    if (!id.empty()) made = admit(who, std::move(id));
-    if (made) {
-        auto ended = co_await end(std::move(*made));
+aio::task<base::result<void>> registry::end(identity who) {
+    std::shared_ptr<session> here;
+    auto it = sessions_.find(who.id);
+    if (it != sessions_.end()) {
+        here = it->second;
+    } else if (shared() && !who.id.empty()) {
+        auto made = admit(who, who.id);
+        if (made) here = std::move(*made);
+    }
+    if (here) {
+        auto ended = co_await end(std::move(here));
         co_return ended;
     }
+    if (!shared()) co_return base::result<void>();
     auto gone = co_await records_->end(std::move(who));
     if (!gone) co_return gone.error();
     co_return base::result<void>();
@@ -159,9 +152,7 @@ bool registry::has_lost_home(const session& s, const identity& recorded) const {
 
 void registry::look_at_homes() {
     if (!shared()) return;
-    for (const auto& s : all()) {
-        if (!s->who().home.empty()) s->is_doubtful = true;
-    }
+    doubt_all();
     auto job = leave_lost_homes();
     chores_.spawn(std::move(job));
 }
@@ -180,14 +171,13 @@ aio::task<> registry::leave_lost_homes() {
     }
 }
 
-void registry::start_keeping(std::function<std::vector<std::string>()> whose) {
+void registry::start_keeping(principals whose) {
     if (!shared()) return;
-    principals_ = std::move(whose);
-    auto job = keep_all();
+    auto job = keep_all(std::move(whose));
     chores_.spawn(std::move(job));
 }
 
-aio::task<> registry::keep_all() {
+aio::task<> registry::keep_all(principals whose) {
     co_await aio::keep_running_when_cancelled();
     while (!chores_.stopping()) {
         auto tick = std::min<aio::duration>(bounds_.idle_ttl / 8, longest_tick);
@@ -202,9 +192,9 @@ aio::task<> registry::keep_all() {
             auto s = listed.lock();
             if (s && !s->is_ending()) co_await keep_one(std::move(s));
         }
-        auto whose = principals_ ? principals_() : std::vector<std::string>();
-        for (auto& principal : whose)
-            co_await end_unwatched(std::move(principal), bounds_.idle_ttl + 2 * tick);
+        auto all = whose();
+        for (const auto& [principal, name] : all)
+            co_await end_unwatched(principal, bounds_.idle_ttl + 2 * tick);
     }
 }
 

@@ -178,7 +178,7 @@ TEST_CASE("without a request an old session ends by itself, with a store that is
     bounds.max_age = std::chrono::milliseconds(8); // how often it is looked at goes with it
     two both(bounds);
     both.run([&clock](two& p) -> task<> {
-        p.a.start_keeping({});
+        p.a.start_keeping([] { return std::map<std::string, std::string>(); });
         auto here = co_await p.open(p.a);
         here->standing().attach(0); // a host that listens
         auto id = here->who().id;
@@ -213,7 +213,7 @@ TEST_CASE("an idle session that no replica has a copy of is ended all the same, 
     both.run([](two& p) -> task<> {
         auto closed = std::make_shared<int>(0);
         p.b.attach_to_each([closed](auto&) { return std::make_unique<ending_seen>(closed); });
-        p.b.start_keeping([] { return std::vector<std::string>{"alice"}; });
+        p.b.start_keeping([] { return std::map<std::string, std::string>{{"alice", "a key"}}; });
         auto left = co_await p.open(p.a);
         left->end_here();
         auto used = co_await p.open(p.b);
